@@ -32,7 +32,8 @@ int cmd_bench(const struct tool_command *self, int argc, char **argv)
 
     if (n < 0)
         return tool_parse_status(n);
-    bench_start(&b); /* first: it forks children, which must not inherit an open runtime */
+    bench_start(&b); /* comes first, because it forks children, which must not inherit an open
+                      * runtime */
     if (ferry_runtime_open(NULL, &rt))
         return tool_ferry_error();
     status = measure(&b, rt, json);

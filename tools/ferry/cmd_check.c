@@ -21,8 +21,8 @@ struct check {
     char *path;
     char *answers;    /* the strings that the options point into */
     const char *only; /* groups, "memory,copy", or NULL */
-    bool quick;       /* without the long groups, unless `only` names them */
-    json_t *groups;   /* with --json, else NULL */
+    bool quick;       /* leaves the long groups out, unless `only` names them */
+    json_t *groups;   /* set with --json, else NULL */
     int failed, passed, not_offered, skipped;
 };
 
@@ -43,7 +43,7 @@ static int find_file(struct check *c, const char *what)
     if (!c->path)
         return tool_error(TOOL_USAGE, "%s: %s", what, strerror(errno));
     conform_plugin_name(c->path, c->name, sizeof(c->name));
-    if (!c->name[0]) /* the first group reports the error */
+    if (!c->name[0]) /* each group would report this error, so only the first one does */
         snprintf(c->name, sizeof(c->name), "unnamed");
     return TOOL_OK;
 }
@@ -111,7 +111,7 @@ static int set_options(struct check *c, char *text)
     return TOOL_OK;
 }
 
-/* Whether the group is in the list of --only, "a,b,c", or of a check without it. */
+/* Whether the group is in the list of --only, "a,b,c", or runs without --only. */
 static bool is_wanted(const struct check *c, size_t index)
 {
     const char *group = conform_name(index);
@@ -154,8 +154,8 @@ static int check_group_names(const char *only)
 /* ---- the groups ----------------------------------------------------------------------------- */
 
 /*
- * A group can pass although cases were skipped: each skipped case has a line, or an element, of its
- * own.
+ * Notes the skipped cases. A group can pass although cases were skipped: each skipped case has a
+ * line, or an element, of its own.
  */
 static json_t *note_skipped(struct check *c, const char *group, char *lines)
 {
@@ -253,7 +253,7 @@ static int run_check(struct check *c, bool json)
     return status == TOOL_OK && c->failed ? TOOL_FAILURE : status;
 }
 
-/* An option of ops-random, where --only or --quick leaves that group out, is an error. */
+/* Refuses an option of ops-random if --only or --quick leaves that group out. */
 static int check_random_runs(const struct check *c, const char *option)
 {
     size_t i = 0;
@@ -266,7 +266,7 @@ static int check_random_runs(const struct check *c, const char *option)
                       c->only ? "--only " : "--quick", c->only ? c->only : "");
 }
 
-/* --minutes and --seed. */
+/* Sets --minutes and --seed. */
 static int set_random(struct check *c, const char *minutes, const char *seed)
 {
     char *end;
@@ -282,7 +282,7 @@ static int set_random(struct check *c, const char *minutes, const char *seed)
     return minutes || seed ? check_random_runs(c, minutes ? "--minutes" : "--seed") : TOOL_OK;
 }
 
-/* The end of --help. */
+/* Prints the end of --help. */
 static void print_groups(void)
 {
     tool_printf("\nGroups; --quick leaves out those with an asterisk:\n");

@@ -9,7 +9,7 @@
  * from the help text of the command, so that there is no second list.
  */
 
-/* Values of an option, separated by blanks. */
+/* The values of an option, separated by blanks. */
 static const struct {
     const char *option, *values;
 } option_values[] = {
@@ -107,7 +107,7 @@ static void complete_argument(const struct tool_command *command, const char *fo
         offer_options(command, word);
 }
 
-/* bash splits "--format=npz" into three words; the equals sign is removed. */
+/* Removes the equals sign: bash splits "--format=npz" into three words. */
 static int drop_signs(int n, char **words)
 {
     static char empty[] = "";

@@ -20,7 +20,7 @@ struct making {
     const char *root, *resize, *seed_text, *max_bytes, *backend_name, *mean_path;
     const struct dataset_backend *backend;
     struct dataset_mean mean;
-    int64_t height, width; /* 0: the size of each picture */
+    int64_t height, width; /* 0: pictures keep their sizes */
     uint64_t seed;
     ferry_blob *picture, *resized;
     unsigned char *bytes; /* a resized picture, or the bytes of a picture's file */
@@ -72,7 +72,7 @@ static int parse_backend(const struct tool_command *self, struct making *m)
 
 /* ---- the order ------------------------------------------------------------------------------- */
 
-/* Steele, Lea, Flood: SplitMix64. */
+/* The next number of SplitMix64 (Steele, Lea, Flood). */
 static uint64_t next_number(uint64_t *state)
 {
     uint64_t x = *state += 0x9e3779b97f4a7c15u;
@@ -83,8 +83,8 @@ static uint64_t next_number(uint64_t *state)
 }
 
 /*
- * Values above the last whole multiple of `below` would favour small numbers, so they are drawn
- * again.
+ * Draws numbers until one is below the last whole multiple of `below`; without this, small numbers
+ * would be more likely.
  */
 static int64_t random_below(uint64_t *state, uint64_t below)
 {
@@ -124,7 +124,7 @@ static int make_room(struct making *m, size_t size)
     return 0;
 }
 
-/* Rounds the values that ferry_image_transform computes. */
+/* Resizes a picture, and rounds the values that ferry_image_transform computes. */
 static int resize(struct making *m)
 {
     ferry_image_transform_options how = { .struct_size = sizeof how,
@@ -157,7 +157,8 @@ static int raw_datum(struct making *m, struct dataset_datum *out)
 }
 
 /*
- * Stores a picture's file unchanged. It has been decoded before, which shows that it is a picture.
+ * Stores a picture's file unchanged. The picture was decoded before, which has shown that it is
+ * valid.
  */
 static int file_datum(struct making *m, int64_t i, struct dataset_datum *out)
 {
@@ -287,7 +288,7 @@ static int make(struct making *m, const char *folder)
     return err ? tool_ferry_error() : tell(m, folder);
 }
 
-/* The host decodes and resizes the pictures. */
+/* Makes the database on the host, which decodes and resizes the pictures. */
 static int make_on_host(struct making *m, const char *folder)
 {
     ferry_runtime *rt = NULL;

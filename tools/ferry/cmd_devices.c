@@ -15,7 +15,7 @@ static const char *kind(const ferry_device_properties *p)
     return p->unified ? "unified" : "discrete";
 }
 
-/* Only the open device is asked for its free memory, because a query would open the others. */
+/* The free memory of the device if it is open; a query would open another device. */
 static bool memory_free(ferry_device *dev, const ferry_device *selected, uint64_t *out)
 {
     return dev == selected && ferry_device_memory_available(dev, out) == FERRY_OK;
@@ -39,7 +39,8 @@ static json_t *json_device(ferry_device *dev, const ferry_device *selected)
 }
 
 /*
- * The configuration allows the plugin and its file is valid, so the recorded reason is out of date.
+ * Whether the plugin was opened: the configuration allows it and its file is valid, so that the
+ * recorded reason is out of date.
  */
 static bool was_opened(const ferry_runtime_candidate_info *c)
 {

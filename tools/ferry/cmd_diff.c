@@ -21,19 +21,21 @@ struct comparison {
     double tolerance;
     bool trust, quiet;
     json_t *arrays;           /* with --json, else NULL */
-    struct tool_table *table; /* without */
+    struct tool_table *table; /* set without --json */
     void *a_tile, *b_tile;
-    int64_t equal, different, apart; /* rows; apart: those that could not be compared */
+    int64_t equal, different, apart; /* numbers of rows; apart: of arrays that could not be
+                                      * compared */
     double furthest;
-    char *furthest_at; /* "x at 3 0", the element with the largest difference; NULL */
+    char *furthest_at; /* "x at 3 0": the array and the element with the largest difference; or
+                        * NULL */
 };
 
 /* One row: a comparison, or the reason why there was none. */
 struct row {
     const char *name;
-    const ferry_io_entry *a, *b; /* NULL: the file lacks it */
+    const ferry_io_entry *a, *b; /* NULL: the file lacks the array */
     ferry_dtype a_dtype, b_dtype;
-    const char *why; /* NULL if they were compared */
+    const char *why; /* the reason, or NULL if they were compared */
     struct distance d;
 };
 
@@ -271,7 +273,7 @@ static void print_summary(const struct comparison *c)
     putchar('\n');
 }
 
-/* Flushed here because a full disk means exit status 2, whatever the comparison found. */
+/* Flushes the output, because a full disk means exit status 2, whatever the comparison found. */
 static int flush(void)
 {
     FILE *to = tool_output();

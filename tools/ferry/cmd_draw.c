@@ -31,7 +31,7 @@ static void put_escaped(FILE *to, const char *text)
     }
 }
 
-/* The scalar fields of a message: "num_output: 20, kernel_size: 5". */
+/* Writes the scalar fields of a message: "num_output: 20, kernel_size: 5". */
 static void put_message(FILE *to, const ferry_proto *message, size_t *left)
 {
     size_t size = 0;
@@ -109,8 +109,8 @@ static void put_layer(FILE *to, const ferry_net *net, int i)
 }
 
 /*
- * A Split that the net inserted for a blob with several readers: the text does not have it, and no
- * message has fields.
+ * Whether the net inserted the layer: a Split for a blob with several readers, which the text does
+ * not have; its message has no fields.
  */
 static bool is_inserted(const ferry_layer *layer)
 {
@@ -237,7 +237,7 @@ static int run_dot(const char *from, const char *format, const char *made, const
     return TOOL_OK;
 }
 
-/* A picture in a format of Graphviz's, "-Tsvg". */
+/* Writes a picture in a format of Graphviz, which is passed as "-Tsvg". */
 static int write_picture(const ferry_net *net, const char *format, const char *path)
 {
     size_t size = strlen(path) + 16;
@@ -269,7 +269,7 @@ static bool has_layers(const char *path)
     return has;
 }
 
-/* A solver's text is not a net's; it names one. */
+/* Refuses the text of a solver, and names the net that it trains. */
 static int refuse_solver(const char *path)
 {
     static const char *const fields[] = { "net", "train_net" };

@@ -116,7 +116,7 @@ static int run(struct export *e)
     return status;
 }
 
-/* NET [WEIGHTS] OUT */
+/* Takes the arguments NET [WEIGHTS] OUT. */
 static int take_arguments(struct export *e, int n, char **argv)
 {
     int64_t opset = 0;

@@ -11,13 +11,18 @@
 
 /* `ferry inspect`: lists the arrays of a file, with norms computed on the selected device. */
 
-/* In a file of many arrays the host sums the small ones, because a transfer would take longer. */
+/*
+ * The number of arrays of a file from which on the host sums the small ones, because a transfer
+ * would take longer.
+ */
 #define MANY_ARRAYS  64
 #define FEW_ELEMENTS 65536
 
 /* ---- one array ------------------------------------------------------------------------------ */
 
-/* Integers are a storage format: their norms are computed after conversion to F64. */
+/*
+ * The dtype in which norms are computed. Integers are a storage format: they are converted to F64.
+ */
 static ferry_dtype working_dtype(ferry_dtype dtype)
 {
     return dtype == FERRY_F32 || dtype == FERRY_F16 || dtype == FERRY_BF16 ? dtype : FERRY_F64;
@@ -97,7 +102,10 @@ static bool expands(const ferry_io_entry *entry)
     return bytes > FILES_TILE && bytes > entry->stored_bytes;
 }
 
-/* A device may accumulate in F32, where squares overflow long before the values do. */
+/*
+ * Whether the norm has overflowed. A device may accumulate in F32, where squares overflow long
+ * before the values do.
+ */
 static bool left_range(const struct inspect_row *row)
 {
     return isinf(row->l1) || isinf(row->sumsq) || (row->sumsq == 0 && row->l1 > 0);
@@ -122,7 +130,8 @@ static int measure_values(const struct inspection *in, struct inspect_row *row, 
 }
 
 /*
- * An array with a value that no dtype of ferry can hold is marked, and the others are still listed.
+ * Measures an array. One with a value that no dtype of ferry can hold is marked, and the others are
+ * still listed.
  */
 static int measure(const struct inspection *in, struct inspect_row *row, void *tile)
 {
@@ -159,7 +168,7 @@ static int by_name(const void *left, const void *right)
     return c ? c : a->entry->index < b->entry->index ? -1 : 1;
 }
 
-/* The largest first; NaN last. */
+/* Compares two results: the largest norm first; NaN last. */
 static int by_l1(const void *left, const void *right)
 {
     const struct inspect_row *a = left, *b = right;
@@ -235,7 +244,7 @@ static int inspect(struct inspection *in, ferry_runtime *rt, order_fn order)
 {
     int status;
 
-    /* The file is opened first, because its errors need no device. */
+    /* the file is opened first, because its errors need no device */
     if (files_open(in->path, in->trust, &in->io))
         return tool_ferry_error();
     if (strcmp(in->path, "-") == 0)
@@ -258,7 +267,7 @@ static int inspect(struct inspection *in, ferry_runtime *rt, order_fn order)
     return status;
 }
 
-/* The output may be neither standard output nor the weights' own file. */
+/* Checks the path of --plot, which may be neither standard output nor the weights' own file. */
 static int check_plot(const struct inspection *in)
 {
     struct stat plot, file;

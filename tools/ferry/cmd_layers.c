@@ -104,7 +104,7 @@ static json_t *json_of_type(const ferry_layer_type *type, ferry_device *dev)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* "1", "2 to 3", "1 or more" */
+/* Formats a range: "1", "2 to 3", "1 or more". */
 static const char *range(int least, int most, char *buf, size_t size)
 {
     if (least == most)

@@ -30,9 +30,9 @@ static bool is_divided(ferry_io *io)
 }
 
 /*
- * Opens an input for each worker. Only the first open checks the file. The other workers go without
- * a file of their own if they would have no work or cannot open the identical file, which is
- * trusted because it was checked.
+ * Opens an input for each worker. Only the first open checks the file. The other workers open the
+ * same file, which is trusted because it was checked. A worker has no file of its own if it would
+ * have no work, or if the path leads to another file by now.
  */
 static int open_input(struct merge *m, struct merge_input *input)
 {
@@ -146,7 +146,7 @@ static json_t *weights_json(const struct merge *m, const double *of)
     return list;
 }
 
-/* The files, then the base; the weights are in the same order. */
+/* Prints the files, then the base, and the weights in the same order. */
 static int print_json(const struct merge *m, double seconds)
 {
     const struct merge_weights *w = m->weights;

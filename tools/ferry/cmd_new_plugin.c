@@ -22,7 +22,8 @@ struct project {
     char folder[PATH_MAX];
     char text[48], source[48], in_list[48], main_file[48];
     char module[48], canonical[48], package[48];
-    char main_source[48], entry[96]; /* "acme.c" of setup.py, and pyproject.toml's entry point */
+    char main_source[48], entry[96]; /* the name "acme.c" in setup.py, and the entry point in
+                                      * pyproject.toml */
     bool cxx, wheel, operations;
 };
 
@@ -62,7 +63,7 @@ static int close_written(FILE *f, const struct project *p, const char *name)
     return tool_error(TOOL_FAILURE, "%s/%s: %s", p->folder, name, strerror(errno));
 }
 
-/* Writes a line with its replacements; the first that matches at a position is applied. */
+/* Writes a line with its replacements; at each position the first match is applied. */
 static void write_line(FILE *to, const char *line, const struct edit *edits)
 {
     while (*line) {
@@ -133,7 +134,7 @@ static int write_readme(const struct project *p)
     return close_written(f, p, "README.md");
 }
 
-/* The same for a file that the plugin with all operations has as its own. */
+/* Copies a file that only plugins with all operations have. */
 static int copy_own(const struct project *p, const char *from, const char *to,
                     const struct edit *edits)
 {
@@ -143,7 +144,7 @@ static int copy_own(const struct project *p, const char *from, const char *to,
     return copy(p, own, to, edits);
 }
 
-/* The files of a project that autotools builds. */
+/* Copies the files of a project that autotools builds. */
 static int make_tools(const struct project *p)
 {
     const struct edit build[] = { { "ferry_acme_la", p->canonical },
@@ -162,7 +163,7 @@ static int make_tools(const struct project *p)
     return status ? status : write_conf(p);
 }
 
-/* The files of a project that pip builds. */
+/* Copies the files of a project that pip builds. */
 static int make_wheel(const struct project *p)
 {
     const struct edit project[] = { { "acme = \"ferry_acme\"", p->entry },
@@ -234,8 +235,8 @@ static void spell(struct project *p, const char *name)
 }
 
 /*
- * The installed template's folder; in a relocatable build "$ORIGIN/…" is from the folder of the
- * command.
+ * The installed template's folder; in a relocatable build, "$ORIGIN/…" is relative to the folder of
+ * the command.
  */
 static const char *installed_template(char out[PATH_MAX])
 {

@@ -7,8 +7,8 @@
 /* `ferry plugins`: prints the load report, and the options of the plugins that could be opened. */
 
 /*
- * Only open plugins are asked for their options: a query would open the others, which FERRY_BACKEND
- * may exclude.
+ * Whether the plugin is open. Only open plugins are asked for their options: a query would open the
+ * others, which FERRY_BACKEND may exclude.
  */
 static bool is_open(const ferry_runtime_candidate_info *c)
 {
@@ -32,7 +32,7 @@ static int option_count(ferry_runtime *rt, const ferry_runtime_candidate_info *c
     return is_open(c) && ferry_runtime_option_count(rt, c->name, &count) == FERRY_OK ? count : 0;
 }
 
-/* NULL if out of memory. */
+/* The options of a plugin; NULL if out of memory. */
 static json_t *json_options(ferry_runtime *rt, const ferry_runtime_candidate_info *c)
 {
     json_t *options = json_array();
@@ -84,7 +84,8 @@ static int print_table(ferry_runtime *rt)
 
         if (ferry_runtime_candidate_at(rt, i, &c) != FERRY_OK)
             break;
-        cells[0] = c->name[0] ? c->name : c->path; /* a folder that could not be searched */
+        cells[0] = c->name[0] ? c->name : c->path; /* the line is a folder that could not be
+                                                    * searched */
         cells[1] = c->ok ? "ok" : "no";
         cells[2] = c->stage;
         cells[3] = c->reason;
@@ -157,7 +158,7 @@ int cmd_plugins(const struct tool_command *self, int argc, char **argv)
         return tool_parse_status(n);
     if (ferry_runtime_open(NULL, &rt))
         return tool_ferry_error();
-    /* Opens each allowed plugin as far as possible; failures are in the report. */
+    /* opens each allowed plugin as far as possible; failures are in the report */
     if (ferry_runtime_enumerate(rt, &count))
         status = tool_ferry_error();
     else

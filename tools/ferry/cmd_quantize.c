@@ -13,7 +13,7 @@
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* Copies the definition that was saved, without weights, as text. */
+/* Copies the saved definition, without weights, as text. */
 static int write_text(const struct quantize *q)
 {
     ferry_proto *definition;
@@ -53,7 +53,7 @@ static int keep(const struct quantize *q)
     return status;
 }
 
-/* The ratios for --report and --max-loss take passes of their own. */
+/* Computes the ratios for --report and --max-loss, which take additional passes. */
 static int judge(struct quantize *q)
 {
     int status;
@@ -70,7 +70,7 @@ static int judge(struct quantize *q)
     return status == TOOL_OK && q->report ? quantize_show(q) : status;
 }
 
-/* Gives the net its ranges: of the table, or of the inputs. */
+/* Gives the net its ranges: those of the table, or those measured on the inputs. */
 static int set_ranges(struct quantize *q)
 {
     int status;

@@ -8,7 +8,10 @@
 
 /* `ferry rename`: copies the arrays of a file under other names. */
 
-/* "OLD=NEW". One asterisk in OLD matches any text; an asterisk in NEW is replaced by that text. */
+/*
+ * A rule "OLD=NEW". One asterisk in OLD matches any text; an asterisk in NEW is replaced by that
+ * text.
+ */
 struct rule {
     const char *text;
     char *from, *to;
@@ -19,7 +22,7 @@ struct renaming {
     struct transfer t;
     struct rule *rules;
     size_t rule_count;
-    char **names; /* the allocated ones */
+    char **names; /* the names that were allocated */
     const char *path;
 };
 
@@ -69,7 +72,7 @@ static const char *match(const struct rule *rule, const char *name, size_t *leng
     return name + head;
 }
 
-/* NULL if out of memory. */
+/* The new name; NULL if out of memory. */
 static char *make_name(const struct rule *rule, const char *middle, size_t length)
 {
     const char *star = strchr(rule->to, '*');
@@ -114,7 +117,7 @@ static int by_name(const void *left, const void *right)
     return c ? c : a->entry->index < b->entry->index ? -1 : 1;
 }
 
-/* Two arrays may get the same name only if they had the same name before. */
+/* Checks the new names. Two arrays may get the same name only if they had the same name before. */
 static int check_names(const struct renaming *r)
 {
     struct files_item *sorted = malloc((r->t.count + 1) * sizeof(*sorted));
@@ -156,7 +159,7 @@ static int rename_all(struct renaming *r)
 /* A layer's old name, and the new name that its blob implies. */
 struct layer {
     const char *former, *name;
-    size_t size; /* bytes of name */
+    size_t size; /* the length of name in bytes */
 };
 
 static int by_former(const void *left, const void *right)
@@ -177,7 +180,7 @@ static int by_layer(const void *left, const void *right)
     return c ? c : a->size < b->size ? -1 : a->size > b->size;
 }
 
-/* Whether the mapping is one to one: no layer is split, and no two layers are merged. */
+/* Whether the mapping of layers is one to one: no layer is split, and no two layers are merged. */
 static bool are_pairs(struct layer *layers, size_t n)
 {
     bool pairs = true;
@@ -194,8 +197,8 @@ static bool are_pairs(struct layer *layers, size_t n)
 }
 
 /*
- * A layer of a net's definition is renamed if all of its blobs are; then the definition can be
- * copied.
+ * Whether the net's definition can be copied: a layer of it is renamed if all of its blobs are
+ * renamed to the same layer.
  */
 static bool can_follow(const struct renaming *r)
 {

@@ -9,7 +9,7 @@
 
 /* `ferry split`: distributes the arrays of a file over several files. */
 
-/* "GLOB=OUT". Several globs may name one file. */
+/* A choice "GLOB=OUT". Several globs may name one file. */
 struct choice {
     const char *text;
     char *glob;
@@ -24,7 +24,7 @@ struct splitting {
     struct transfer *parts;
     size_t choice_count, part_count;
     bool drop, trust;
-    struct transfer common; /* the options, which apply to each part */
+    struct transfer common; /* the options that apply to each part */
 };
 
 static int parse_choice(struct splitting *s, const char *text)
@@ -93,7 +93,7 @@ static int place_all(struct splitting *s)
 
 /* ---- the files ------------------------------------------------------------------------------ */
 
-/* Resolves a path to its folder, through all links, and the name in it. */
+/* Splits a path into its folder, with all links resolved, and the name in it. */
 static bool resolve(const char *path, struct stat *out_folder, const char **out_name)
 {
     const char *slash = strrchr(path, '/');
@@ -110,15 +110,15 @@ static bool same_place(const char *a, const char *b)
     struct stat folder[2];
     const char *name[2];
 
-    if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0) /* standard output differs from a file named "-"
-                                                     */
+    if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0) /* "-" is standard output, not a file of that
+                                                     * name */
         return false;
     return resolve(a, &folder[0], &name[0]) && resolve(b, &folder[1], &name[1]) &&
            folder[0].st_dev == folder[1].st_dev && folder[0].st_ino == folder[1].st_ino &&
            strcmp(name[0], name[1]) == 0;
 }
 
-/* Refuses two names of one file: the second part would overwrite the first. */
+/* Refuses two names of one file, because the second part would overwrite the first. */
 static int check_outputs(const struct splitting *s)
 {
     for (size_t i = 1; i < s->part_count; i++)

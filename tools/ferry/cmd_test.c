@@ -39,7 +39,7 @@ static int each_value(struct testing *t, const ferry_net *net, each_fn fn, void 
     return status;
 }
 
-/* The loss weight of the top that wrote the output last. */
+/* The loss weight of an output: that of the last top that writes the blob. */
 static double weight_of(const ferry_net *net, int output)
 {
     const ferry_blob *b = ferry_net_output_at(net, output);

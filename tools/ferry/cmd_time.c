@@ -14,9 +14,9 @@ struct timing {
     const char *iterations;
     bool json, backward, on_device;
     int64_t n;
-    double best, mean; /* ms of a pass, with overlapping layers */
-    double sum;        /* sum of the layers' times, each measured alone */
-    double device_sum; /* the same on the device's clock */
+    double best, mean; /* the time of a pass in ms, in which layers may overlap */
+    double sum;        /* the sum of the layers' times, each measured alone */
+    double device_sum; /* that sum on the device's clock */
 };
 
 static double now_ms(void)
@@ -29,7 +29,9 @@ static double now_ms(void)
 
 /* ---- measuring ------------------------------------------------------------------------------- */
 
-/* Inputs without values get numbers between 0 and 1, on which a layer's time depends least. */
+/*
+ * Fills inputs without values with numbers between 0 and 1, on which a layer's time depends least.
+ */
 static int fill_inputs(ferry_net *net)
 {
     for (int i = 0; i < ferry_net_input_count(net); i++) {
@@ -86,7 +88,7 @@ static int measure(struct timing *t, ferry_net *net)
 
 /* ---- showing --------------------------------------------------------------------------------- */
 
-/* The tier of a layer with work of its own; otherwise whether it is fused or only a view. */
+/* The tier of a layer that computes something; otherwise whether it is fused or only a view. */
 static const char *tier_of(const ferry_net_layer_info *info)
 {
     if (info->segment)
@@ -146,7 +148,7 @@ static int show_json(const struct timing *t, const ferry_net *net)
     return tool_json_print(whole);
 }
 
-/* The columns of the table, which depend on the options. */
+/* The maximum number of columns of the table, which depends on the options. */
 #define MOST_COLUMNS 11
 
 struct columns {

@@ -20,7 +20,7 @@ struct sum {
 struct sums {
     struct sum *rows;
     size_t count, room;
-    json_t *devices; /* names by "pid" */
+    json_t *devices; /* the names, by "pid" */
     size_t events;
 };
 
@@ -69,7 +69,10 @@ static struct sum *append(struct sums *all, const struct sum *key)
     return NULL;
 }
 
-/* A linear search is enough: a trace has many events but few blobs, directions and reasons. */
+/*
+ * Finds a sum. A linear search is enough: a trace has many events but few blobs, directions and
+ * reasons.
+ */
 static struct sum *find(struct sums *all, const struct sum *key)
 {
     for (size_t i = 0; i < all->count; i++)
@@ -78,7 +81,7 @@ static struct sum *find(struct sums *all, const struct sum *key)
     return append(all, key);
 }
 
-/* Device names are in events of their own; a slot may be named again. */
+/* Records a device's name, which is in an event of its own; a slot may be named again. */
 static void learn_device(struct sums *all, const json_t *event)
 {
     char pid[32];
@@ -91,7 +94,10 @@ static void learn_device(struct sums *all, const json_t *event)
                         json_string(text_of(json_object_get(event, "args"), "name")));
 }
 
-/* Layers, and copies in device time, are slices to look at: the same bytes would count twice. */
+/*
+ * Whether an event counts. Slices of layers, and of copies in device time, do not, since their
+ * bytes are in other events too.
+ */
 static bool is_summed(const char *kind)
 {
     return strcmp(kind, "copy") == 0 || strcmp(kind, "memory") == 0;
@@ -125,7 +131,10 @@ static bool add_event(struct sums *all, const json_t *event)
     return true;
 }
 
-/* Copies first, the most bytes first; then the other events in the same order. */
+/*
+ * Orders sums: copies first, those with the most bytes first; then the other events in the same
+ * order.
+ */
 static int compare(const void *a, const void *b)
 {
     const struct sum *x = a, *y = b;

@@ -19,8 +19,8 @@ struct training {
     struct train_log log;
     bool mpi, weights_partial;
     struct ranks ranks;
-    int status;     /* the status of the log if writing it ended training */
-    int64_t images; /* per iteration; 0: unknown */
+    int status;     /* the status of the log, if a failure to write it ended training */
+    int64_t images; /* the number of images per iteration; 0: unknown */
 };
 
 /* ---- signals --------------------------------------------------------------------------------- */
@@ -47,7 +47,8 @@ static void catch_signals(ferry_solver *s)
     sigaction(SIGINT, &stop, NULL);
     sigaction(SIGTERM, &stop, NULL);
     sigaction(SIGHUP, &snapshot, NULL);
-    sigaction(SIGXFSZ, &ignore, NULL); /* writes then fail with EFBIG, which is reported */
+    sigaction(SIGXFSZ, &ignore, NULL); /* with this, writes of files that are too large fail with
+                                        * EFBIG, which is reported */
 }
 
 static void leave_signals(void)
@@ -114,7 +115,7 @@ static int restore(const struct training *t, ferry_solver *s)
                : TOOL_OK;
 }
 
-/* How large a batch of all ranks is decides about the learning rate. */
+/* Reports the batch of all ranks, whose size matters for the learning rate. */
 static void tell_ranks(const struct training *t, const ferry_solver *s)
 {
     long long images = (long long)images_of(s, t->ranks.count);
@@ -163,7 +164,7 @@ static int open_solver(const struct training *t, ferry_device *dev, ferry_solver
     o.weights = &t->weights;
     o.weight_count = t->weights != NULL;
     o.weights_matched = !t->weights_partial;
-    o.stages = t->stages.count ? t->stages.at : none; /* as Caffe's command does */
+    o.stages = t->stages.count ? t->stages.at : none; /* the same defaults as Caffe's command */
     o.stage_count = t->stages.count ? t->stages.count : 1;
     o.level = (int)level;
     if (status != TOOL_OK)
@@ -249,7 +250,7 @@ int cmd_train(const struct tool_command *self, int argc, char **argv)
             tool_error(TOOL_USAGE, "%s: --snapshot and --weights exclude each other", self->name);
     else
         status = net_max_bytes(self, t.max_bytes);
-    if (t.solver && status == TOOL_OK) /* without a solver: --help */
+    if (t.solver && status == TOOL_OK) /* no solver: --help was given */
         status = run(&t);
     free(t.stages.at);
     return status;

@@ -21,10 +21,11 @@ struct folder {
     const char *path; /* REPOSITORY/NAME */
     const char *name; /* the last component of `path` */
     const char *net, *weights, *device;
-    const char *threads; /* a number, or NULL */
-    char written[PATH_MAX], version[PATH_MAX]; /* the folder before and after the renaming */
+    const char *threads; /* a number as text, or NULL */
+    char written[PATH_MAX], version[PATH_MAX]; /* the version's folder before and after the
+                                                * renaming */
     int64_t max_batch, instances;
-    bool created; /* this run created `path` */
+    bool created; /* this run has created `path` */
 };
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -69,7 +70,10 @@ static const char *suffix_of(const char *path)
     return dot && (!slash || dot > slash) ? dot : "";
 }
 
-/* The definition becomes net.prototxt, or keeps its suffix if it has its weights. */
+/*
+ * The name of the definition: net.prototxt; or net and the file's suffix if the file contains the
+ * weights too.
+ */
 static const char *name_of_net(const struct folder *f)
 {
     const char *suffix = suffix_of(f->net);
@@ -79,7 +83,7 @@ static const char *name_of_net(const struct folder *f)
                                                 : "net.prototxt";
 }
 
-/* Weights keep their suffix. */
+/* Copies the definition and the weights; weights keep their suffix. */
 static int copy_files(const struct folder *f)
 {
     char weights[NAME_MAX + 1];
@@ -145,7 +149,9 @@ static void put_config(FILE *to, const struct folder *f, const struct triton_int
     put_parameter(to, "threads", f->threads);
 }
 
-/* An existing configuration is kept because it belongs to the earlier versions too. */
+/*
+ * Writes a configuration. An existing one is kept because it belongs to the earlier versions too.
+ */
 static int write_config(const struct folder *f, const struct triton_interface *about)
 {
     char path[PATH_MAX];

@@ -17,8 +17,8 @@ struct upgrade {
     const struct tool_command *self;
     const char *in, *out, *rest; /* rest: the file of the second part, or NULL */
     const char *to, *split_at;   /* values of options, or NULL */
-    struct net_list dims;        /* of --input-dims */
-    bool folds;                  /* --fold */
+    struct net_list dims;        /* the values of --input-dims */
+    bool folds;                  /* --fold was given */
     struct upgrade_fold fold;
     ferry_proto *root;
     char *before;  /* the message as text, before any change */
@@ -27,7 +27,7 @@ struct upgrade {
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* Whether the message has a field that every net has and no solver. */
+/* Whether the message has a field that every net has, and no solver has. */
 static bool is_net(const ferry_proto *p)
 {
     static const char *const fields[] = { "layer", "layers", "input" };
@@ -39,8 +39,8 @@ static bool is_net(const ferry_proto *p)
 }
 
 /*
- * A file without layers is a solver if it can be read as one with fewer unknown fields; otherwise
- * the error is that of a net.
+ * Opens a file. One without layers is a solver if it can be read as a solver with fewer unknown
+ * fields; otherwise the error is that of a net.
  */
 static int open_root(const char *path, bool comments, ferry_proto **out)
 {
@@ -94,7 +94,7 @@ static int copy_file(const struct upgrade *u, struct whole *to)
     return err;
 }
 
-/* A file that needs no change is copied unchanged, with its comments. */
+/* Writes the result. A file that needs no change is copied unchanged, with its comments. */
 static int write_out(const struct upgrade *u)
 {
     struct whole to;
@@ -114,7 +114,10 @@ static int write_out(const struct upgrade *u)
     return whole_close(&to, status);
 }
 
-/* Writes both parts before one replaces a file: either may be the file that blobs are read from. */
+/*
+ * Writes both parts before one replaces a file, because either may be the file that blobs are read
+ * from.
+ */
 static int write_parts(const struct upgrade *u, const ferry_proto *rest)
 {
     ferry_proto_form form = ferry_proto_get_form(rest);
@@ -142,8 +145,8 @@ static int downgrade(const struct upgrade *u, ferry_proto *net)
 }
 
 /*
- * The second part is made from the file as it was, with the same steps; both parts are complete
- * before a file is written.
+ * Splits the net. The second part is made from the original file, with the same steps; both parts
+ * are complete before a file is written.
  */
 static int split(struct upgrade *u)
 {
@@ -166,7 +169,7 @@ static int split(struct upgrade *u)
     return status;
 }
 
-/* Both files are complete before one replaces a file. */
+/* Folds the net. Both files are complete before one replaces a file. */
 static int fold(struct upgrade *u)
 {
     bool text = ferry_proto_get_form(u->root) == FERRY_PROTO_TEXT;
@@ -196,7 +199,7 @@ static int convert(struct upgrade *u)
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-/* A caffemodel has its weights; a text has them in another file. */
+/* Checks the arguments of --fold: a caffemodel has its weights; a text has them in another file. */
 static int check_fold(struct upgrade *u)
 {
     const char *name = u->self->name;
@@ -256,7 +259,7 @@ static int run(struct upgrade *u)
     return status;
 }
 
-/* IN OUT, or IN FIRST SECOND with --split-at. */
+/* Takes the arguments IN OUT, or IN FIRST SECOND with --split-at. */
 static int take_arguments(struct upgrade *u, int n, char **argv)
 {
     const char *name = u->self->name;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tool.h"
 
-/* The table of subcommands and their help texts; completion reads the options from it, too. */
+/* The table of subcommands and their help texts; completion also reads the options from it. */
 
 const struct tool_command tool_commands[] = {
     { "devices", "[--probe] [--timeout SECONDS] [--json]", "The devices, and which one is selected",

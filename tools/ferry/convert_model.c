@@ -38,7 +38,7 @@ static bool is_repeated(const ferry_proto *net, int64_t index)
     return false;
 }
 
-/* One line with the types that Caffe lacks. */
+/* Reports, in one line, the types that Caffe lacks. */
 static void report_own(const ferry_proto *net, const char *prototxt)
 {
     char types[400] = "";
@@ -56,7 +56,7 @@ static void report_own(const ferry_proto *net, const char *prototxt)
                 types);
 }
 
-/* The caffemodel has the whole definition; as text that is the prototxt. */
+/* Writes the definition as a prototxt, from the caffemodel, which has the whole definition. */
 static int write_definition(const char *weights, const char *prototxt)
 {
     ferry_proto *net = NULL;

@@ -16,14 +16,14 @@ struct dataset_item {
     int32_t label;
 };
 
-/* Must be zero before it is opened. */
+/* A source. It must be zero before it is opened. */
 struct dataset_source {
     const char *file; /* the list, or the idx file of pictures */
     char *root;       /* prefix of the paths of a list */
     char *text;       /* the list, split into lines, or all bytes of the idx file */
     struct dataset_item *items;
     int64_t count;
-    int64_t channels, height, width; /* of an idx file */
+    int64_t channels, height, width; /* for an idx file */
     const unsigned char *pixels;     /* the first picture of an idx file; NULL for a list */
 };
 
@@ -43,7 +43,7 @@ int dataset_picture(const struct dataset_source *s, int64_t i, int channels, fer
 
 /* ---- the database ---------------------------------------------------------------------------- */
 
-/* A Datum: decoded values, or the bytes of a picture's file. */
+/* The content of a Datum: decoded values, or the bytes of a picture's file. */
 struct dataset_datum {
     int64_t channels, height, width;
     const unsigned char *bytes;
@@ -77,10 +77,13 @@ void dataset_abort(struct dataset_writer *w);
 
 /* ---- the mean ------------------------------------------------------------------------------- */
 
-/* Sums of all pictures, value by value. Must be zero at first; the caller frees the sums. */
+/*
+ * The sums of all pictures, value by value. The structure must be zero at first; the caller frees
+ * the sums.
+ */
 struct dataset_mean {
     double *sums;
-    int64_t shape[3], count; /* of a picture; their number */
+    int64_t shape[3], count; /* the shape of a picture, and the number of pictures */
 };
 
 /* Adds a picture's values. FERRY_ESHAPE if its size differs from that of the previous ones. */

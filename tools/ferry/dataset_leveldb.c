@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * LevelDB, with the block and buffer sizes of Caffe's tools, and blocks compressed by snappy.
+ * Writes LevelDB databases, with the block and buffer sizes of Caffe's tools, and blocks compressed
+ * by snappy.
  */
 #include "dataset_store.h"
 
@@ -21,7 +22,7 @@ struct store {
     leveldb_writeoptions_t *how;
     leveldb_writebatch_t *batch;
     leveldb_t *db;
-    size_t pending; /* bytes of the batch */
+    size_t pending; /* the size of the batch in bytes */
 };
 
 static int failed(const struct store *s, char *why)
@@ -89,7 +90,7 @@ static int put(void *store, const char *key, const void *record, size_t size)
     return s->pending < BATCH_BYTES ? FERRY_OK : flush(s);
 }
 
-/* The latest writes are in a log; the last batch forces it to the disk. */
+/* Forces the latest writes to the disk; they are in a log, and the last batch syncs it. */
 static int sync_store(void *store)
 {
     struct store *s = store;
@@ -108,7 +109,7 @@ static int open_store(const char *fresh, const char *folder, void **out)
                            folder);
 }
 
-/* Never called: there is no store. */
+/* Never called, because there is no store. */
 static int put(void *store, const char *key, const void *record, size_t size)
 {
     (void)store;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * LMDB. Its map grows before it is full, because a transaction that fills the map is lost.
+ * Writes LMDB databases. The map grows before it is full, because a transaction that fills the map
+ * is lost.
  */
 #include "dataset_store.h"
 
@@ -15,15 +16,15 @@
 #include <lmdb.h>
 
 #define FIRST_MAP   ((size_t)64 << 20)
-#define TRANSACTION 1000 /* records */
+#define TRANSACTION 1000 /* the number of records of a transaction */
 
 struct store {
     const char *folder;
     MDB_env *env;
     MDB_txn *txn;
     MDB_dbi dbi;
-    size_t map, used; /* bytes; used: an upper bound of those in use */
-    int pending;      /* records of the transaction */
+    size_t map, used; /* in bytes; used: an upper bound of the bytes in use */
+    int pending;      /* the number of records in the transaction */
 };
 
 static int failed(const struct store *s, int code)
@@ -83,7 +84,10 @@ static int end_transaction(struct store *s)
     return code ? failed(s, code) : 0;
 }
 
-/* A record takes pages of its own, or part of one; two more pages cover the tree above it. */
+/*
+ * Makes room in the map. A record takes pages of its own, or part of one; two more pages cover the
+ * tree above it.
+ */
 static int make_room(struct store *s, size_t size)
 {
     size_t wanted = s->used + size + 2 * 4096;
@@ -139,7 +143,7 @@ static int open_store(const char *fresh, const char *folder, void **out)
     return ferry_error_set(FERRY_EUNSUPPORTED, "%.400s: ferry was built without liblmdb", folder);
 }
 
-/* Never called: there is no store. */
+/* Never called, because there is no store. */
 static int put(void *store, const char *key, const void *record, size_t size)
 {
     (void)store;

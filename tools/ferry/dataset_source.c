@@ -134,7 +134,10 @@ static uint32_t big_endian(const char *p)
     return (uint32_t)u[0] << 24 | (uint32_t)u[1] << 16 | (uint32_t)u[2] << 8 | u[3];
 }
 
-/* An idx file starts with two zeros, the type, the number of axes, and their lengths. */
+/*
+ * Whether the file is an idx file: it starts with two zeros, the type, the number of axes, and
+ * their lengths.
+ */
 static bool is_idx(const char *bytes, size_t size)
 {
     return size >= 4 && !bytes[0] && !bytes[1] && bytes[2] >= 8 && bytes[2] <= 14;

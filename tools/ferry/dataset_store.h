@@ -10,7 +10,7 @@
  * return FERRY_EUNSUPPORTED.
  */
 struct dataset_backend {
-    const char *name; /* of --backend */
+    const char *name; /* the value of --backend */
 
     /* Creates a database in `fresh`, an empty folder. `folder` must live until close. */
     int (*open)(const char *fresh, const char *folder, void **out);
@@ -21,7 +21,7 @@ struct dataset_backend {
     /* Writes the added records to the disk; called once, before close. */
     int (*sync)(void *store);
 
-    /* Closes it. Records that sync did not write may be lost. */
+    /* Closes the database. Records that sync did not write may be lost. */
     void (*close)(void *store);
 };
 

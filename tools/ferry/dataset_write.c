@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The database is written to a temporary folder beside the final one and renamed at the end.
- */
+/* Writes a database to a temporary folder beside the final one, and renames it at the end. */
 #define _XOPEN_SOURCE 700
 #include "dataset.h"
 #include "dataset_store.h"
@@ -24,7 +22,7 @@ struct dataset_writer {
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* *w owns `fresh` once the folder exists, and removes it at the end. */
+/* Makes the temporary folder. *w owns `fresh` once the folder exists, and removes it at the end. */
 static int make_fresh(struct dataset_writer *w, char *fresh)
 {
     if (!w->folder || !fresh)

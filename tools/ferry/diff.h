@@ -12,8 +12,8 @@
 struct distance {
     double max_abs, max_rel;
     int64_t worst; /* the element with the difference max_abs; −1 if there is none */
-    double cosine; /* of the angle between the two; NaN if one is all zeros */
-    bool equal;    /* within the tolerance */
+    double cosine; /* the cosine of the angle between the arrays; NaN if one is all zeros */
+    bool equal;    /* all differences are within the tolerance */
 };
 
 /* One side: a file, its array, and whether its data or diff; `tile` has DIFF_PIECE bytes. */

@@ -8,7 +8,7 @@
 #define TWO_TO_63 9223372036854775808.0
 
 struct sums {
-    double ab, aa, bb; /* for the cosine */
+    double ab, aa, bb; /* sums for the cosine */
 };
 
 static ferry_dtype dtype_of(const struct diff_side *side)
@@ -36,7 +36,7 @@ static double rounded_off(int64_t i, double d)
                           : apart_int64(i, (int64_t)d);
 }
 
-/* The distance of two elements. 64-bit integers may differ where their doubles are equal. */
+/* The distance of two elements. 64-bit integers may differ although their doubles are equal. */
 static double apart(const struct diff_side *a, const struct diff_side *b, int64_t i, double x,
                     double y)
 {
@@ -51,7 +51,7 @@ static double apart(const struct diff_side *a, const struct diff_side *b, int64_
     return x == y ? 0 : fabs(x - y);
 }
 
-/* NaN equals NaN, and its distance from any other value is infinite. */
+/* Compares two elements. NaN equals NaN, and its distance from any other value is infinite. */
 static void compare(double x, double y, double distance, int64_t at, double tolerance,
                     struct distance *d)
 {
@@ -96,7 +96,7 @@ static int64_t tile_of(const struct diff_side *a, const struct diff_side *b)
     return (int64_t)(DIFF_PIECE / (x > y ? x : y));
 }
 
-/* Whether both arrays have identical bytes. */
+/* Whether both arrays have the same bytes. */
 static int compare_bytes(const struct diff_side *a, const struct diff_side *b, bool *out)
 {
     int64_t count = a->entry->count, most = tile_of(a, b), n;
@@ -118,8 +118,8 @@ static int compare_bytes(const struct diff_side *a, const struct diff_side *b, b
 }
 
 /*
- * Rounding of the three sums can make the quotient exceed 1 slightly, so it is limited. NaN stays
- * NaN.
+ * The cosine. Rounding of the three sums can make the quotient slightly exceed 1, so it is limited.
+ * NaN stays NaN.
  */
 static double cosine_of(const struct sums *sums)
 {

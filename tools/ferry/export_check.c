@@ -12,13 +12,16 @@
 
 extern char **environ;
 
-/* Exit statuses of the script: a difference is too large, no runtime was found, or it failed. */
+/*
+ * The exit statuses of the script: a difference is too large, no runtime was found, or the script
+ * failed.
+ */
 #define DIFFERS    1
 #define NO_RUNTIME 3
 
 /*
- * Arguments: the model; a .npz with in0, in1 … and out0, out1 … in the model's order; the inputs'
- * names.
+ * The script. Its arguments are the model; a .npz with in0, in1 … and out0, out1 … in the model's
+ * order; and the inputs' names.
  */
 static const char script[] =
     "import importlib.util as util, sys\n"

@@ -35,7 +35,7 @@ int files_find(ferry_io *io, ferry_io *named_in, const char *name, const ferry_i
 
 /* ---- order ---------------------------------------------------------------------------------- */
 
-/* "layer/12": the length of "layer", and 12; −1 for any other name. */
+/* Splits "layer/12" into the length of "layer", and 12; −1 for any other name. */
 static long blob_number(const char *name, size_t *layer)
 {
     const char *slash = strrchr(name, '/');
@@ -126,7 +126,7 @@ bool files_is_link(const ferry_io *io, const char *key)
     return ferry_io_get_format(io) == FERRY_IO_HDF5 && strncmp(key, "link ", 5) == 0;
 }
 
-/* The links that are named; further ones are counted. */
+/* The number of links that are named; further ones are counted. */
 #define NAMED_LINKS 3
 
 static void note_links(ferry_io *from, struct target *to)
@@ -147,7 +147,7 @@ int files_copy_metadata(ferry_io *from, struct target *to, bool whole)
     bool defined = false;
     int err = whole ? copy_definition(from, to, &defined) : FERRY_OK;
 
-    if (err || defined) /* a definition includes all other metadata of a caffemodel */
+    if (err || defined) /* the definition includes all other metadata of a caffemodel */
         return err;
     note_links(from, to);
     for (int64_t i = 0; i < ferry_io_metadata_count(from); i++) {

@@ -12,7 +12,7 @@
  * in tiles, so that memory does not grow with their size.
  */
 
-/* Bytes of a tile that is processed on a device, and of one that is only copied. */
+/* The size of a tile that is processed on a device, and of one that is only copied. */
 #define FILES_TILE  (64u * 1024 * 1024)
 #define FILES_PIECE (1024u * 1024)
 

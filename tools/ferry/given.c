@@ -45,8 +45,8 @@ static int add(struct givens *g, const char *name, size_t length, const ferry_io
 }
 
 /*
- * Adds the arrays of a file, named "input/NAME" or NAME; or the one for NAME. Errors in the file
- * are reported when it is read later.
+ * Adds the arrays of a file, which are named "input/NAME" or NAME; or the single array for NAME.
+ * Errors in the file are reported when it is read later.
  */
 static int add_file(struct givens *g, const char *path, const char *name, size_t length)
 {
@@ -188,7 +188,10 @@ static int write_net(FILE *to, const ferry_proto *net, const struct givens *g, c
 
 /* ---- which layers ---------------------------------------------------------------------------- */
 
-/* Whether a data layer is replaced: all of its tops are given; some but not all is an error. */
+/*
+ * Whether a data layer is replaced: all of its tops are given. It is an error if only some of them
+ * are.
+ */
 static int is_replaced(const ferry_proto *layer, const struct givens *g, bool *out)
 {
     int64_t tops = ferry_proto_value_count(layer, "top"), given = 0;

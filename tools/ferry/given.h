@@ -10,9 +10,9 @@
  */
 
 /*
- * The net's text with those Input layers, which the caller frees; NULL if no layer is replaced, or
- * if the file cannot be read, which opening the net then reports. `inputs` are n values of --input.
- * Returns an exit status: an error if only some tops of a layer are given.
+ * Returns the net's text with those Input layers, which the caller frees. It is NULL if no layer is
+ * replaced, or if the file cannot be read, which opening the net then reports. `inputs` are n
+ * values of --input. Returns an exit status: an error if only some tops of a layer are given.
  */
 int given_text(const char *prototxt, const char *const *inputs, size_t n, char **out_text);
 

@@ -66,7 +66,10 @@ static int copy_all(int to)
     return err;
 }
 
-/* A redirected file is mapped directly, unless part of it has already been read. */
+/*
+ * Finds the file of standard input. A redirected file is mapped directly, unless part of it has
+ * already been read.
+ */
 static int find_file(int *out)
 {
     struct stat info;

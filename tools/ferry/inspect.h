@@ -15,16 +15,16 @@
 struct inspect_stats {
     double min, max, mean, std;
     int64_t zeros, nans, infinities;
-    int64_t bins[INSPECT_BINS]; /* number of values in each part of min … max */
+    int64_t bins[INSPECT_BINS]; /* the number of values in each part of min … max */
 };
 
 struct inspect_row {
     const ferry_io_entry *entry;
-    const char *unreadable; /* the reason why its values cannot be read; or NULL */
-    char beyond[80];        /* that reason, if reading the values found it */
+    const char *unreadable; /* the reason why the array's values cannot be read; or NULL */
+    char beyond[80];        /* the same reason, if reading the values has found it */
     double l1, sumsq;
-    struct inspect_stats stats; /* with --stats or --plot */
-    char sha256[65];            /* with --sha256 */
+    struct inspect_stats stats; /* set with --stats or --plot */
+    char sha256[65];            /* set with --sha256 */
 };
 
 struct inspection {

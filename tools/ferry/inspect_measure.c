@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Number of values that are converted at once. */
+/* The number of values that are converted at once. */
 #define GROUP 1024
 
 struct pass {
@@ -55,12 +55,12 @@ static int walk(ferry_io *io, const ferry_io_entry *entry, void *tile, struct pa
 
 /* ---- statistics ----------------------------------------------------------------------------- */
 
-/* Scaled by this factor, the sum of a file's numbers cannot overflow a double. */
+/* A factor with which the sum of a file's numbers cannot overflow a double. */
 #define SMALL 0x1p-100
 
 struct extent {
     struct inspect_stats *stats;
-    double sum, part; /* the same sum, times SMALL */
+    double sum, part; /* the sum, and the sum multiplied by SMALL */
     double scale;     /* a power of two that keeps the squares within a double's range */
     int64_t finite;
 };
@@ -87,7 +87,10 @@ static void see_extent(void *arg, const double *values, int n)
     }
 }
 
-/* The second pass, with minimum and maximum known: deviations from the mean, and histogram. */
+/*
+ * The second pass, when minimum and maximum are known: computes deviations from the mean, and the
+ * histogram.
+ */
 static void see_spread(void *arg, const double *values, int n)
 {
     struct extent *e = arg;

@@ -11,7 +11,7 @@
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
-/* "64 3 3 3"; "-" for a scalar. */
+/* Formats a shape: "64 3 3 3"; "-" for a scalar. */
 static void shape_text(const ferry_io_entry *entry, char *buf, size_t size)
 {
     size_t used = 0;
@@ -25,7 +25,7 @@ static void shape_text(const ferry_io_entry *entry, char *buf, size_t size)
 static void number_text(double value, char *buf, size_t size)
 {
     if (isnan(value))
-        snprintf(buf, size, "nan"); /* of either sign */
+        snprintf(buf, size, "nan"); /* NaN of either sign */
     else
         snprintf(buf, size, "%.7g", value);
 }
@@ -39,7 +39,7 @@ static int64_t tallest(const struct inspect_stats *s)
     return most;
 }
 
-/* A character for each bin, from a blank to a full block. */
+/* Formats a histogram: a character for each bin, from a blank to a full block. */
 static void histogram_text(const struct inspect_stats *s, char *buf, size_t size)
 {
     static const char *const blocks[] = { " ",
@@ -153,7 +153,7 @@ static void totals_of(const struct inspection *in, int64_t *out_count, uint64_t 
     }
 }
 
-/* The links that are listed; further ones are counted, and --json has all. */
+/* The number of links that are listed; further ones are counted, and --json has all. */
 #define MOST_LINKS 10
 
 /* Lists the metadata and links of the file, which no row shows. */
@@ -213,7 +213,7 @@ static json_t *json_shape(const ferry_io_entry *entry)
     for (int i = 0; i < entry->rank; i++) {
         if (json_array_append_new(shape, json_integer((json_int_t)entry->shape[i])) != 0) {
             json_decref(shape);
-            return NULL; /* json_pack fails on a NULL argument */
+            return NULL; /* for a NULL argument json_pack would fail */
         }
     }
     return shape;
@@ -262,8 +262,8 @@ static json_t *json_metadata(ferry_io *io)
     for (int64_t i = 0; i < ferry_io_metadata_count(io); i++) {
         if (ferry_io_metadata_at(io, i, &key, &value))
             break;
-        json_t *name = tool_json_string(key); /* a key that is not UTF-8 cannot be a key of an
-                                               * object */
+        json_t *name = tool_json_string(key); /* the key may not be UTF-8, which a key of a JSON
+                                               * object must be */
 
         if (name &&
             json_object_set_new(metadata, json_string_value(name), tool_json_string(value)) != 0) {

@@ -5,12 +5,13 @@
 #include <string.h>
 
 /*
- * Types that the default example does not fit: the bottoms' shapes, separated by blanks, and
+ * The types that the default example does not fit: the bottoms' shapes, separated by blanks, and
  * parameters.
  */
 static const struct {
     const char *type;
-    const char *bottoms[4]; /* NULL: the default one; the last shape of a short list is repeated */
+    const char *bottoms[4]; /* NULL: the default bottom; the last shape of a short list is
+                             * repeated */
     const char *parameters;
 } samples[] = {
     { "Accuracy", { "8 10", "8" }, "" },
@@ -91,7 +92,7 @@ static void put_number(struct text *t, int number)
     put(t, digits);
 }
 
-/* An input "xN" of a shape whose dims are separated by blanks. */
+/* Writes an input "xN" of a shape whose dims are separated by blanks. */
 static void put_input(struct text *t, const char *shape, int index)
 {
     put(t, "layer { name: 'in");

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* An upper limit of their number. */
+/* An upper limit of the number of commands. */
 #define MOST_COMMANDS 64
 
 static void print_help(FILE *to)
@@ -36,8 +36,8 @@ static char help_option[] = "--help";
 
 static int run(int argc, char **argv)
 {
-    if (argc == 3 && strcmp(argv[1], "help") == 0) { /* "help COMMAND" prints the help of the
-                                                      * command */
+    if (argc == 3 && strcmp(argv[1], "help") == 0) { /* "help COMMAND" is handled as "COMMAND
+                                                      * --help" */
         argv[1] = argv[2];
         argv[2] = help_option;
     }
@@ -74,7 +74,7 @@ int main(int argc, char **argv)
     tool_log();
     status = run(argc, argv);
     to = tool_output();
-    /* A full disk behind a redirection is detected only here. */
+    /* Flushes the output; a full disk behind a redirection is detected only here. */
     if ((fflush(to) != 0 || ferror(to)) && status == TOOL_OK)
         return tool_error(TOOL_FAILURE, "standard output: %s", strerror(errno));
     return status;

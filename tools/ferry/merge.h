@@ -9,10 +9,10 @@
  * the last input, with the weight 1 − Σ wᵢ: base + Σ wᵢ·(Aᵢ − base).
  */
 
-/* Number of threads that sum: one computes while the other reads or writes. */
+/* The number of threads that sum: one computes while the other reads or writes. */
 #define MERGE_WORKERS 2
 
-/* An array of at most this many elements is summed by one worker. */
+/* The number of elements up to which one worker sums an array alone. */
 #define MERGE_UNDIVIDED (16 * 1024)
 
 struct merge_input {
@@ -23,17 +23,17 @@ struct merge_input {
 
 /* The weights of the arrays that a glob matches, one for each input. */
 struct merge_weights {
-    char *glob; /* NULL: of all other arrays */
+    char *glob; /* NULL: the weights of all other arrays */
     double *of;
     bool used;
 };
 
 /* An array of the result: summed over all inputs, or copied from one of them. */
 struct merge_array {
-    const ferry_io_entry *entry; /* of the first input that has the array */
-    ferry_dtype dtype;           /* of the result */
+    const ferry_io_entry *entry; /* the entry in the first input that has the array */
+    ferry_dtype dtype;           /* the dtype of the result */
     const double *weights;
-    int from; /* index of that input */
+    int from; /* the index of that input */
     bool copied;
 };
 
@@ -46,15 +46,15 @@ struct merge {
     bool any_dtype; /* false: each array keeps its dtype; true: */
     ferry_dtype dtype;
     struct merge_weights
-        *weights; /* those with a glob, of which the first match counts; then those of all other
-                   * arrays */
+        *weights; /* the entries with a glob, of which the first match counts; then the entry for
+                   * all other arrays */
     size_t weights_count;
     struct merge_array *arrays;
     int64_t array_count;
     ferry_device *device;
     struct target target;
     void *tile;
-    uint64_t bytes; /* of the result */
+    uint64_t bytes; /* the size of the result */
     struct progress progress;
 };
 

@@ -19,7 +19,8 @@
 
 #define CACHED_TILE (MERGE_UNDIVIDED * sizeof(double))
 #define SPAN_TILES  32
-#define LEAST_TILE  1024 /* elements; the sum fails if the device cannot hold tiles of this size */
+#define LEAST_TILE  1024 /* the minimum number of elements of a tile; the sum fails if the device
+                          * cannot hold tiles of this size */
 
 /* The minimum number of spans of an array, unless a span would be less than one tile. */
 #define SPANS_WANTED 8
@@ -27,15 +28,15 @@
 struct sum {
     struct merge *m;
     const struct merge_array *array;
-    int first, end;                /* the inputs: all, or the single one that is copied with another
-                                    * dtype */
+    int first, end;                /* the range of inputs: all, or the single one that is copied
+                                    * with another dtype */
     bool needs[FERRY_DTYPE_COUNT]; /* the dtypes of these inputs */
-    int64_t tile, span;            /* elements */
-    pthread_mutex_t order_lock;    /* guards the three below */
+    int64_t tile, span;            /* in elements */
+    pthread_mutex_t order_lock;    /* guards the next three members */
     pthread_cond_t order_changed;
     int64_t next_span; /* the index of the span to write next */
     int workers;
-    int err; /* that of the first worker that failed; its message: */
+    int err; /* the error of the first worker that failed; its message: */
     char message[1024];
 };
 
@@ -44,9 +45,9 @@ struct worker {
     int number;
     ferry_queue *queue, *own_queue;
     ferry_blob *narrow[FERRY_DTYPE_COUNT]; /* one input's tile, in its dtype */
-    ferry_blob *wide;                      /* the same in F64; NULL if all inputs are F64 */
+    ferry_blob *wide;                      /* the tile in F64; NULL if all inputs are F64 */
     ferry_blob *total;
-    ferry_blob *result; /* a span, in the result's dtype */
+    ferry_blob *result; /* a span in the result's dtype */
 };
 
 /* ---- one tile ------------------------------------------------------------------------------- */
@@ -93,7 +94,7 @@ static int fetch(const struct worker *w, int input, int64_t start, int64_t n, fe
     return err;
 }
 
-/* y = x as F64. */
+/* Computes y = x as F64. */
 static int widen(const struct worker *w, int64_t n, ferry_dtype dtype, ferry_cref x, ferry_ref y)
 {
     return dtype == FERRY_F64 ? ferry_math_copy(w->queue, dtype, n, x, y)
@@ -105,7 +106,7 @@ static double weight_of(const struct sum *s, int input)
     return s->array->copied ? 1 : s->array->weights[input];
 }
 
-/* total = weight·x, of the first input. */
+/* Computes total = weight·x for the first input. */
 static int begin_total(const struct worker *w, int64_t n, ferry_dtype dtype, ferry_cref x)
 {
     double weight = weight_of(w->s, w->s->first);
@@ -117,7 +118,7 @@ static int begin_total(const struct worker *w, int64_t n, ferry_dtype dtype, fer
     return err || weight == 1 ? err : ferry_math_scal(w->queue, FERRY_F64, n, weight, total);
 }
 
-/* total += weight·x, of a further input. */
+/* Computes total += weight·x for a further input. */
 static int add_to_total(const struct worker *w, int input, int64_t n, ferry_dtype dtype,
                         ferry_cref x)
 {
@@ -171,7 +172,7 @@ static int sum_tile(const struct worker *w, int64_t span, int64_t at, int64_t n)
     return err ? err : round_total(w, at, n);
 }
 
-/* Sums the `n` elements from `span` on; the result is then on the host. */
+/* Sums the `n` elements from `span` on, and copies the result to the host. */
 static int sum_span(const struct worker *w, int64_t span, int64_t n)
 {
     int64_t most = w->s->tile;
@@ -206,7 +207,7 @@ static int write_span(const struct worker *w, int64_t number, int64_t n)
     return err;
 }
 
-/* Error messages are per thread, so the message is copied with the code. */
+/* Stores an error. Messages are per thread, so the message is copied with the code. */
 static void give_up(struct sum *s, int err)
 {
     pthread_mutex_lock(&s->order_lock);
@@ -224,7 +225,7 @@ static int create_queue(struct worker *w)
     int err = ferry_queue_create(device, &w->own_queue);
 
     w->queue = w->own_queue;
-    if (err == FERRY_EUNSUPPORTED) { /* the device has one queue, which the workers then share */
+    if (err == FERRY_EUNSUPPORTED) { /* the device has one queue, which the workers share */
         w->queue = ferry_device_queue(device);
         err = w->queue ? FERRY_OK : ferry_last_error_code();
     }
@@ -290,7 +291,7 @@ static void *run_worker(void *arg)
     return NULL;
 }
 
-/* A span is a whole number of tiles. */
+/* Sets the size of spans. A span is a whole number of tiles. */
 static void choose_spans(struct sum *s)
 {
     int64_t count = s->array->entry->count;
@@ -350,7 +351,7 @@ static int acquire(struct sum *s, struct worker *workers)
     }
 }
 
-/* The calling thread is the first worker. */
+/* Runs the workers; the calling thread is the first one. */
 static void run_workers(struct sum *s, struct worker *workers)
 {
     pthread_t threads[MERGE_WORKERS];

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The number of files that weights are given for. */
+/* The number of files that have weights in the option. */
 static int given(const struct merge *m)
 {
     return m->count - m->has_base;

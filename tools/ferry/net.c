@@ -96,7 +96,7 @@ static int load(const struct net_request *r, ferry_net *net)
     return status;
 }
 
-/* Whether a file is a caffemodel, which holds weights in addition to its definition. */
+/* Whether a file is a caffemodel, which contains weights as well as its definition. */
 static bool has_weights(const char *path)
 {
     ferry_io *io = NULL;
@@ -360,7 +360,7 @@ static int feed_blob(ferry_net *net, const char *spec, const char *equals,
     return status;
 }
 
-/* A picture without a name belongs to the net's only input. */
+/* Reads a picture without a name into the net's only input. */
 static int feed_unnamed(ferry_net *net, const char *path, const struct net_pictures *pictures)
 {
     if (!pictures_is_one(path))

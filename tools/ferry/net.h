@@ -46,13 +46,16 @@ struct net_request {
     const struct net_list *inputs; /* its inputs, which may replace data layers; or NULL */
 };
 
-/* Calls ferry_io_set_max_bytes with the value of --max-bytes; NULL: not given. An exit status. */
+/*
+ * Calls ferry_io_set_max_bytes with the value of --max-bytes; NULL: not given. Returns an exit
+ * status.
+ */
 int net_max_bytes(const struct tool_command *self, const char *text);
 
-/* Opens the runtime, the selected device, and the net with its weights. An exit status. */
+/* Opens the runtime, the selected device, and the net with its weights. Returns an exit status. */
 int net_open(const struct net_request *r, ferry_runtime **out_rt, ferry_net **out);
 
-/* Opens a net on a device without loading WEIGHTS. An exit status. */
+/* Opens a net on a device without loading WEIGHTS. Returns an exit status. */
 int net_open_on(const struct net_request *r, ferry_device *dev, ferry_net **out);
 
 /*
@@ -69,7 +72,7 @@ int net_feed(ferry_net *net, const struct net_list *inputs, const struct net_pic
 /* Loads diffs of blobs, whose shapes must match: "NAME=FILE", or a file of arrays. */
 int net_feed_diffs(ferry_net *net, const struct net_list *diffs);
 
-/* Reshapes an input to that many items; its other axes are unchanged. A ferry error. */
+/* Reshapes an input to that many items; its other axes are unchanged. Returns a ferry error. */
 int net_set_items(ferry_blob *input, int64_t items);
 
 /* Whether every input of the net has values; otherwise reports the inputs. */

@@ -18,7 +18,7 @@
 #define MOST_COLUMNS 16
 
 struct tool_table {
-    char **cells; /* row by row, the headings first */
+    char **cells; /* row by row, starting with the headings */
     size_t rows, room;
     int columns;
     bool flush_right[MOST_COLUMNS];
@@ -86,7 +86,7 @@ bool tool_table_add(struct tool_table *t, const char *const *cells)
     return true;
 }
 
-/* The number of terminal columns; UTF-8 continuation bytes do not count. */
+/* The number of terminal columns of a text; UTF-8 continuation bytes do not count. */
 static int text_width(const char *text)
 {
     int width = 0;
@@ -114,7 +114,7 @@ static void print_cut(const char *text, int room)
     fputs("...", stdout);
 }
 
-/* The last column with text: rows do not end in blanks. */
+/* The last column with text, because a row does not end in blanks. */
 static int last_filled(const struct tool_table *t, char *const *row)
 {
     int last = t->columns - 1;
@@ -144,7 +144,7 @@ static void print_row(const struct tool_table *t, char *const *row, const int *w
     putchar('\n');
 }
 
-/* Cells wider than this do not widen their column unless the column is wide anyway. */
+/* The width beyond which a cell does not widen its column, unless the column is wide anyway. */
 #define WIDE 48
 
 static int by_width(const void *left, const void *right)
@@ -155,8 +155,8 @@ static int by_width(const void *left, const void *right)
 }
 
 /*
- * The column's width: that of its widest cell, except cells wider than WIDE and than twice the
- * usual width, which overflow in their own rows. If out of memory, that of the widest cell.
+ * The width of a column: that of its widest cell. Cells that are wider than WIDE and than twice the
+ * usual width do not count, and overflow in their own rows. If out of memory, all cells count.
  */
 static int column_width(const struct tool_table *t, int column)
 {

@@ -63,7 +63,7 @@ static bool is_picture(const char *name)
     return false;
 }
 
-/* The pictures of a folder, sorted by name. */
+/* Reads the pictures of a folder, sorted by name. */
 static int read_folder(const char *folder, struct paths *out)
 {
     DIR *dir = opendir(folder);

@@ -15,9 +15,9 @@ struct paths {
 bool paths_is_folder(const char *path);
 
 /*
- * The pictures of a folder, sorted by name, or those that a list names, where an ImageData list's
- * labels are ignored. `out` is empty before; the caller ends it, also after a failure. Returns an
- * exit status, after reporting an error: also if there are none.
+ * Reads the pictures of a folder, sorted by name, or those that a list names; the labels of an
+ * ImageData list are ignored. `out` is empty before; the caller ends it, also after a failure.
+ * Returns an exit status, after reporting an error. It is an error if there are no pictures.
  */
 int paths_read(struct paths *out, const char *path);
 void paths_end(struct paths *paths);

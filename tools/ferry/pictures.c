@@ -14,7 +14,8 @@
 /* ---- the mean -------------------------------------------------------------------------------- */
 
 /*
- * Parses "B,G,R" or one number; returns how many there are, 0 if the text is not a list of numbers.
+ * Parses "B,G,R" or one number. Returns the number of values, or 0 if the text is not a list of
+ * numbers.
  */
 static int parse_numbers(const char *text, float out[3])
 {
@@ -143,8 +144,8 @@ int pictures_are_there(const struct tool_command *self, const struct net_picture
 }
 
 /*
- * The size to resize a picture to: that of a mean that is larger than the input; the input is then
- * cropped from it.
+ * The size to resize a picture to. If the mean is larger than the input, it is the size of the
+ * mean, and the input is cropped from the picture.
  */
 static void size_of(const struct net_pictures *p, int64_t height, int64_t width,
                     ferry_image_transform_options *o)

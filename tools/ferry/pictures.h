@@ -17,7 +17,7 @@ struct net_pictures {
     double factor;
 };
 
-/* Reads the mean and the scale; the blobs are on `dev`. An exit status. */
+/* Reads the mean and the scale; the blobs are on `dev`. Returns an exit status. */
 int pictures_begin(const struct tool_command *self, struct net_pictures *p, ferry_device *dev);
 void pictures_end(struct net_pictures *p);
 
@@ -33,7 +33,7 @@ int pictures_are_there(const struct tool_command *self, const struct net_picture
 
 /*
  * Reads a picture into item `item` of an input, N × C × H × W; −1: the input is reshaped to one
- * item. A ferry error.
+ * item. Returns a ferry error.
  */
 int pictures_read(const struct net_pictures *p, const char *path, ferry_blob *input, int64_t item);
 

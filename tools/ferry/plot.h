@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* `ferry plot`: curves over iterations, of one or several logs, as a picture. */
+/* `ferry plot`: draws curves over iterations, from one or several logs, as a picture. */
 
 struct plot_point {
     double x, y;
@@ -14,11 +14,11 @@ struct plot_point {
 
 struct plot_curve {
     char *name;
-    int log;     /* of which log it is, from 0 on */
-    int colour;  /* curves of one number have one hue */
-    bool smooth; /* a wide, light line, which does not hide others */
-    bool dots;   /* marks at the points, too */
-    bool score;  /* not a loss: it belongs to the axis on the right */
+    int log;     /* the index of its log */
+    int colour;  /* curves with the same number have the same hue */
+    bool smooth; /* the line is wide and light, so that it does not hide others */
+    bool dots;   /* the points are marked, too */
+    bool score;  /* the values are scores, which belong to the axis on the right */
     struct plot_point *at;
     size_t count, room;
 };
@@ -26,10 +26,10 @@ struct plot_curve {
 struct plot {
     struct plot_curve *curves;
     int count, room, colours;
-    bool logarithmic; /* the axis of losses */
+    bool logarithmic; /* the axis of losses is logarithmic */
 };
 
-/* Reads a log of `ferry train --log`. Says what is wrong: an exit status. */
+/* Reads a log of `ferry train --log`. Returns an exit status, after reporting an error. */
 int plot_read(struct plot *plot, const char *path, bool names_log);
 
 /* Writes an SVG with axes, ticks and a legend. The stream's errors are left to the caller. */

@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A log: a line of JSON an iteration. */
+/* A log, which has a line of JSON for each iteration. */
 struct reading {
     struct plot *plot;
     const char *path;
-    const char *prefix; /* of the curves' names: the file's name, or "" */
+    const char *prefix; /* the prefix of the curves' names: the file's name, or "" */
     int log;
-    double latest; /* iteration; NAN before the first */
+    double latest; /* the latest iteration; NAN before the first one */
     size_t losses;
 };
 
@@ -35,7 +35,7 @@ static bool grow(struct plot *plot)
     return true;
 }
 
-/* The curve of this log that has the name; a new one, if there is none. NULL: no memory. */
+/* The curve of this log with that name, created if there is none. NULL: no memory. */
 static struct plot_curve *curve_of(struct reading *r, const char *name)
 {
     struct plot *plot = r->plot;
@@ -59,8 +59,8 @@ static struct plot_curve *curve_of(struct reading *r, const char *name)
 }
 
 /*
- * Iterations from this one on are repeated by what follows: a resumed training begins at a
- * snapshot.
+ * Removes the iterations from this one on: a resumed training begins at a snapshot and repeats
+ * them.
  */
 static void cut(struct plot_curve *c, double from)
 {
@@ -104,7 +104,8 @@ static double number_of(const json_t *object, const char *key)
 }
 
 /*
- * Both of training, of one hue; the smoothed loss comes first, so that the other is drawn over it.
+ * Adds both losses of training with one hue. The smoothed loss comes first, so that the other is
+ * drawn over it.
  */
 static bool add_losses(struct reading *r, double iter, const json_t *line)
 {
@@ -122,7 +123,9 @@ static bool add_losses(struct reading *r, double iter, const json_t *line)
     return true;
 }
 
-/* "loss3/top-1" of GoogLeNet is a score, "loss3/loss3" a loss. */
+/*
+ * Whether the name is that of a loss: "loss3/top-1" of GoogLeNet is a score, "loss3/loss3" a loss.
+ */
 static bool is_loss(const char *name)
 {
     const char *slash = strrchr(name, '/');
@@ -144,7 +147,10 @@ static bool add_score(struct reading *r, int net, double iter, const char *key, 
     return add(c, iter, value);
 }
 
-/* The test nets of one iteration have their order; a line may have the tests of two iterations. */
+/*
+ * Adds the tests of one line. The test nets of one iteration have their order; a line may have the
+ * tests of two iterations.
+ */
 static bool add_tests(struct reading *r, const json_t *line)
 {
     const json_t *tests = json_object_get(line, "test");

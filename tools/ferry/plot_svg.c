@@ -6,14 +6,14 @@
 #include <stdlib.h>
 
 #define WIDTH  800.0
-#define HEIGHT 480.0 /* without the legend, which is below */
+#define HEIGHT 480.0 /* excludes the legend, which is below */
 #define LEFT   72.0
 #define RIGHT  72.0
 #define TOP    40.0
 #define BOTTOM 56.0
-#define ROW    20.0 /* of the legend */
+#define ROW    20.0 /* the height of a row of the legend */
 
-/* Hues as two shades: of lines, and of wide lines that others cross. */
+/* Two shades of each hue: for lines, and for wide lines that others cross. */
 static const char *const shades[][2] = {
     { "#1f77b4", "#aec7e8" }, { "#ff7f0e", "#ffbb78" }, { "#2ca02c", "#98df8a" },
     { "#d62728", "#ff9896" }, { "#9467bd", "#c5b0d5" }, { "#8c564b", "#c49c94" },
@@ -28,13 +28,13 @@ static const char *colour_of(const struct plot_curve *c)
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
-/* An axis: its range and the distance of its ticks. */
+/* The range of an axis, and the distance of its ticks. */
 struct range {
     double from, to, step;
-    bool logarithmic; /* these are decimal logarithms then */
+    bool logarithmic; /* the values are decimal logarithms */
 };
 
-/* 1, 2 or 5 times a power of ten, so that there are about `ticks` ticks. */
+/* The distance of ticks: 1, 2 or 5 times a power of ten, so that there are about `ticks` ticks. */
 static double step_of(double span, int ticks)
 {
     double raw = span / ticks, power = pow(10, floor(log10(raw))), part = raw / power;
@@ -56,7 +56,7 @@ static struct range range_of(double least, double most, int ticks)
     return r;
 }
 
-/* A value as the axis counts it; NAN: it has no place there. */
+/* The position of a value on an axis; NAN: the axis cannot show it. */
 static double on_axis(bool logarithmic, double value)
 {
     if (!logarithmic)
@@ -64,7 +64,9 @@ static double on_axis(bool logarithmic, double value)
     return value > 0 && isfinite(value) ? log10(value) : (double)NAN;
 }
 
-/* The range of iterations, or of the values of losses or scores. False: there is nothing. */
+/*
+ * Finds the range of iterations, or of the values of losses or scores. False: there are no values.
+ */
 static bool span_of(const struct plot *plot, bool of_x, bool scores, double *least, double *most)
 {
     *least = INFINITY;
@@ -83,7 +85,8 @@ static bool span_of(const struct plot *plot, bool of_x, bool scores, double *lea
 }
 
 /*
- * From 0 for losses; whole powers of ten on a logarithmic axis; 0 to 1 for scores that are shares.
+ * The range of an axis of values: from 0 for losses; whole powers of ten on a logarithmic axis; 0
+ * to 1 for scores that are shares.
  */
 static struct range values_of(const struct plot *plot, bool scores)
 {
@@ -138,7 +141,7 @@ static void put_text(FILE *to, const char *text)
     }
 }
 
-/* The value of tick `i`; false: there are no more. */
+/* The value of tick `i`; false: there is no such tick. */
 static bool tick_at(const struct range *r, int i, double *out)
 {
     double at = r->from + i * r->step;
@@ -165,7 +168,10 @@ static void axis_below(FILE *to, const struct range *x)
             (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 16);
 }
 
-/* Lines across for the losses, on the left; ticks without lines for the scores, on the right. */
+/*
+ * Draws an axis: horizontal lines for the losses, on the left; ticks without lines for the scores,
+ * on the right.
+ */
 static void axis_beside(FILE *to, const struct range *y, bool right, const char *name)
 {
     double value, x = right ? WIDTH - RIGHT : LEFT;
@@ -209,7 +215,9 @@ static void marks(FILE *to, const struct plot_curve *c, const struct range *x,
                     place_x(x, c->at[i].x), place_y(y, c->at[i].y), colour_of(c));
 }
 
-/* A score's line is dashed. A value that the axis does not have breaks a line. */
+/*
+ * Draws a curve. A score's line is dashed. A value that the axis cannot show interrupts the line.
+ */
 static void curve(FILE *to, const struct plot_curve *c, const struct range *x,
                   const struct range *y)
 {
@@ -230,7 +238,7 @@ static void curve(FILE *to, const struct plot_curve *c, const struct range *x,
         marks(to, c, x, y);
 }
 
-/* Two columns below the picture, so that no curve is hidden. */
+/* Draws the legend in two columns below the picture, so that no curve is hidden. */
 static void legend(FILE *to, const struct plot *plot)
 {
     for (int i = 0; i < plot->count; i++) {

@@ -11,15 +11,15 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Seconds before the first line, and between two lines. */
+/* The number of seconds before the first line, and between two lines. */
 #define PATIENCE 1.0
 #define INTERVAL 0.1
 
-/* Length of the bar in characters, and of the shortest one. */
+/* The length of the bar in characters, and of the shortest bar. */
 #define BAR       30
 #define LEAST_BAR 4
 
-/* The largest remaining time shown, in seconds: 999 minutes. */
+/* The largest remaining time that is shown, in seconds: 999 minutes. */
 #define MOST_LEFT 59940
 
 static double seconds(void)
@@ -30,7 +30,7 @@ static double seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* A terminal that cannot return to the beginning of its line gets no progress line. */
+/* Whether the terminal can show a progress line: it can return to the beginning of its line. */
 static bool can_be_shown(void)
 {
     const char *kind = getenv("TERM");
@@ -94,7 +94,8 @@ void progress_step(struct progress *p, uint64_t done)
     if (now - p->begin < PATIENCE || now - p->last < INTERVAL)
         return;
     p->last = now;
-    room = columns() - 1; /* a line that reaches the edge would wrap */
+    room = columns() - 1; /* leaves a column free, because a line that reaches the edge would
+                           * wrap */
     progress_text(p, now - p->begin, room > 0 ? room : 0, line, sizeof(line));
     fprintf(stderr, "\r%s\033[K", line);
     fflush(stderr);
@@ -116,7 +117,10 @@ static void on_signal(int number)
     interrupt = number;
 }
 
-/* A signal that the parent has set to be ignored, as nohup(1) does with SIGHUP, stays ignored. */
+/*
+ * Catches a signal. One that the parent has set to be ignored, as nohup(1) does with SIGHUP, stays
+ * ignored.
+ */
 static void catch_signal(int number)
 {
     struct sigaction action = { .sa_handler = on_signal }, inherited;

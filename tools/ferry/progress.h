@@ -8,10 +8,10 @@
 
 /* The progress of a long command, and its interruption. */
 
-/* A bar on standard error, if that is a terminal and the command takes more than a second. */
+/* A bar on standard error, shown if that is a terminal and the command takes more than a second. */
 struct progress {
     bool shown, quiet;       /* quiet: --quiet was given */
-    const char *what, *unit; /* "merging"; "passes", NULL: bytes */
+    const char *what, *unit; /* for example "merging"; for example "passes", NULL: bytes */
     uint64_t total, done;
     double begin, last; /* time in seconds of the first step, and of the line shown; 0 if none is
                          * shown */

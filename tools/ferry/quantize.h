@@ -21,16 +21,17 @@ enum quantize_method { QUANTIZE_MINMAX, QUANTIZE_PERCENTILE, QUANTIZE_KL, QUANTI
 struct quantize_range {
     float min, max; /* of all values so far */
     uint64_t finite, zeros, odd;
-    uint64_t *bins;      /* QUANTIZE_BINS; zeros are in none of them; NULL: not counted */
-    double low, width;   /* the lower end of the first bin, and the width of each */
+    uint64_t *bins;      /* QUANTIZE_BINS counts; zeros are in no bin; NULL: nothing is counted */
+    double low, width;   /* the lower end of the first bin, and the width of a bin */
     float least, most;   /* the chosen range */
-    double power, noise; /* sums of squares: of the values, and of their errors in that range */
+    double power, noise; /* sums of squares: of the values, and of their errors when they are
+                          * quantized in that range */
 };
 
 /* Adds values to min, max and the counts. */
 void range_note(struct quantize_range *r, const float *values, int64_t n);
 
-/* Allocates the bins over min … max, or for KL over absolute values. An exit status. */
+/* Allocates the bins over min … max, or for KL over absolute values. Returns an exit status. */
 int range_begin_bins(struct quantize_range *r, enum quantize_method method);
 void range_count(struct quantize_range *r, enum quantize_method method, const float *values,
                  int64_t n);
@@ -38,21 +39,24 @@ void range_count(struct quantize_range *r, enum quantize_method method, const fl
 /* Chooses the range; `percentile`, 50 … 100, is for QUANTIZE_PERCENTILE. */
 void range_choose(struct quantize_range *r, enum quantize_method method, double percentile);
 
-/* Adds values to `power` and `noise`, rounded to the levels of the range (net_ranges.h). */
+/*
+ * Adds values, and their errors when they are rounded to the levels of the range (net_ranges.h), to
+ * `power` and `noise`.
+ */
 void range_measure(struct quantize_range *r, const float *values, int64_t n);
 
-/* Decibels of a ratio of powers; infinity without noise. */
+/* A ratio of powers in decibels; infinity without noise. */
 double range_decibels(double power, double noise);
 
 /* ---- quantize_feed.c ---- */
 
 /* The inputs for calibration: pictures, or arrays whose axis 0 counts items. */
 struct quantize_feed {
-    const char *spec; /* of --calibrate */
+    const char *spec; /* the value of --calibrate */
     int64_t items, per;
     struct net_pictures pictures;
     struct paths paths;
-    char *input; /* of the pictures */
+    char *input; /* the name of the input for pictures */
     struct quantize_array {
         char *name;
         ferry_blob *values;
@@ -61,33 +65,35 @@ struct quantize_feed {
 };
 
 /*
- * Reads the arrays, or lists the pictures. With `per` 0, batches are those of the net's text. An
- * exit status.
+ * Reads the arrays, or lists the pictures. With `per` 0, batches are those of the net's text.
+ * Returns an exit status.
  */
 int feed_begin(const struct tool_command *self, struct quantize_feed *f, ferry_net *net);
 void feed_end(struct quantize_feed *f);
 
-/* Puts items at … at + n − 1 into a net's inputs. An exit status. */
+/* Puts items at … at + n − 1 into a net's inputs. Returns an exit status. */
 int feed_put(const struct quantize_feed *f, ferry_net *net, int64_t at, int64_t n);
 
 /* ---- the command ---- */
 
 struct quantize_blob {
     ferry_blob *blob;
-    int same; /* an earlier blob with the same contents; −1 */
+    int same; /* the index of an earlier blob with the same contents; −1: none */
     struct quantize_range range;
 };
 
 /* A convolution or an inner product. */
 struct quantize_layer {
     const ferry_layer *layer;
-    int input;                         /* the number of its bottom */
-    double weight_power, weight_noise; /* of weights in 127 levels on each side, per channel */
+    int input;                         /* the index of its bottom */
+    double weight_power, weight_noise; /* of the weights when they are quantized to 127 levels on
+                                        * each side of 0, per channel */
 };
 
 struct quantize_output {
     const char *name;
-    double power, noise; /* of the net in F32, and of the quantized net's differences */
+    double power, noise; /* of the F32 net's output, and of the quantized net's differences from
+                          * it */
 };
 
 struct quantize {
@@ -95,11 +101,11 @@ struct quantize {
     struct net_request request;
     const char *path, *text, *method_name, *percentile_text, *kept, *loss_text, *batch, *table,
         *from_table;
-    bool report, json, quiet; /* json: the report as JSON */
+    bool report, json, quiet; /* json: prints the report as JSON */
     enum quantize_method method;
-    double percentile, loss; /* loss: of --max-loss; 0 if it is not given */
+    double percentile, loss; /* loss: the value of --max-loss; 0 if it is not given */
     struct quantize_feed feed;
-    ferry_net *net, *quantized; /* in F32 with all blobs, and as it will run */
+    ferry_net *net, *quantized; /* the net in F32 with all blobs kept, and the quantized net */
     struct quantize_blob *blobs;
     int n_blobs;
     struct quantize_layer *layers;
@@ -108,21 +114,23 @@ struct quantize {
     int n_outputs;
 };
 
-/* A function for each batch, after the net ran on it. An exit status. */
+/* A function for each batch, after the net ran on it. Returns an exit status. */
 typedef int (*quantize_fn)(struct quantize *q);
 
 /* ---- quantize_measure.c ---- */
 
-/* Runs the net on all inputs, and also the quantized net if there is one. An exit status. */
+/*
+ * Runs the net on all inputs, and also the quantized net if there is one. Returns an exit status.
+ */
 int quantize_each(struct quantize *q, const char *what, quantize_fn each);
 
-/* Lists the blobs; those that share contents are known after a pass. An exit status. */
+/* Lists the blobs; those that share contents are known after a pass. Returns an exit status. */
 int quantize_list_blobs(struct quantize *q);
 /* Chooses a range for each F32 blob, and gives the ranges to the net. */
 int quantize_measure(struct quantize *q);
 /* Measures the errors of the blobs in their ranges. */
 int quantize_measure_noise(struct quantize *q);
-/* The number of a blob; that of the blob with its contents. */
+/* The index of a blob; and the index of the blob that owns its contents. */
 int quantize_find(const struct quantize *q, const ferry_blob *b);
 void quantize_measure_end(struct quantize *q);
 
@@ -130,16 +138,17 @@ void quantize_measure_end(struct quantize *q);
 
 /* The weights of a layer by output channel. */
 struct quantize_channels {
-    const float *values;   /* NULL: they cannot be read */
-    int64_t count, each;   /* channels, and weights of each */
-    int64_t stride, apart; /* from a weight to the next of its channel, and to the next channel */
+    const float *values;   /* NULL: the weights cannot be read */
+    int64_t count, each;   /* the number of channels, and of weights of each */
+    int64_t stride, apart; /* distances: from a weight to the next of its channel, and from a
+                            * channel to the next */
 };
 
 struct quantize_channels quantize_channels_of(const struct quantize_layer *l);
 /* The largest absolute weight of a channel. */
 double quantize_channel_most(const struct quantize_channels *c, int64_t channel);
 
-/* Lists the layers with weights and measures the errors of these. An exit status. */
+/* Lists the layers with weights and measures the weights' errors. Returns an exit status. */
 int quantize_list_layers(struct quantize *q);
 /* The signal-to-noise ratios in decibels of a layer's weights, of its input, and of both. */
 double quantize_of_weights(const struct quantize_layer *l);
@@ -148,7 +157,7 @@ double quantize_of_both(const struct quantize *q, const struct quantize_layer *l
 
 /* ---- quantize_loss.c ---- */
 
-/* Opens the quantized net beside the net. An exit status. */
+/* Opens the quantized net in addition to the net. Returns an exit status. */
 int quantize_open_beside(struct quantize *q);
 /* Compares the outputs of both nets. */
 int quantize_compare(struct quantize *q);

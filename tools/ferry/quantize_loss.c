@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The outputs of the quantized net beside those in F32, and layers left in F32 for their sake. */
+/*
+ * Compares the outputs of the quantized net with those in F32, and leaves layers in F32 if the
+ * difference is too large.
+ */
 
 int quantize_open_beside(struct quantize *q)
 {
@@ -33,7 +36,8 @@ static int add_output(struct quantize_output *o, const ferry_blob *is, const fer
         return TOOL_OK;
     if (!a || !b)
         return tool_ferry_error();
-    if (ferry_blob_element_count(is) != n) { /* as many rows as detections */
+    if (ferry_blob_element_count(is) != n) { /* outputs of detections may have different numbers of
+                                              * rows */
         o->noise = INFINITY;
         return TOOL_OK;
     }
@@ -68,7 +72,7 @@ int quantize_compare(struct quantize *q)
     return quantize_each(q, "comparing", compare);
 }
 
-/* The least ratio of all outputs. */
+/* The smallest ratio of all outputs. */
 static double ratio(const struct quantize *q)
 {
     double least = INFINITY;
@@ -102,10 +106,14 @@ static int try(struct quantize *q, const struct candidate *c, int count, int n)
     return quantize_compare(q);
 }
 
-/* The smallest number of candidates that suffices, by bisection; all of them do. */
+/*
+ * Finds the smallest number of candidates that suffices, by bisection; all of them together
+ * suffice.
+ */
 static int search(struct quantize *q, const struct candidate *c, int count)
 {
-    int few = 0, enough = count, status = TOOL_OK; /* few does not suffice, enough does */
+    int few = 0, enough = count, status = TOOL_OK; /* `few` candidates do not suffice, `enough`
+                                                    * do */
 
     while (status == TOOL_OK && enough - few > 1) {
         int n = few + (enough - few) / 2;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Passes over the inputs: extremes, histograms, and errors of each blob. */
+/* Passes over the inputs that measure extremes, histograms, and errors of each blob. */
 
 static int run(const struct quantize *q, ferry_net *net, int64_t at, int64_t n)
 {

@@ -6,16 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ranges of values, chosen from their extremes or from a histogram. */
+/* Selects ranges of values from their extremes or from a histogram. */
 
-#define KL_LEVELS 128 /* for absolute values, as the sources of KL have it */
+#define KL_LEVELS 128 /* the number of levels for absolute values in the sources of KL */
 
 double range_decibels(double power, double noise)
 {
     return noise > 0 ? 10 * log10(power / noise) : INFINITY;
 }
 
-/* The step between the levels of a range, as net_ranges.h has them. */
+/* The step between the levels of a range, as in net_ranges.h. */
 static double step_of(double least, double most)
 {
     return least >= 0 ? most / 255 : fmax(-least, most) / 127;
@@ -45,7 +45,7 @@ void range_note(struct quantize_range *r, const float *values, int64_t n)
         r->zeros += x == 0;
     }
     if (r->finite) {
-        r->min = min + 0.0F; /* without a sign of 0 */
+        r->min = min + 0.0F; /* adding 0 removes the sign of a negative 0 */
         r->max = max + 0.0F;
     }
 }
@@ -91,8 +91,8 @@ static double in_bin(const struct quantize_range *r, int i)
 }
 
 /*
- * Half of the values outside the percentile is cut off at each end, as onnxruntime does
- * (quantization/calibrate.py, PercentileCalibrater of asymmetric ranges).
+ * Selects the range by a percentile. Half of the values outside the percentile is cut off at each
+ * end, as onnxruntime does (quantization/calibrate.py, PercentileCalibrater of asymmetric ranges).
  */
 static void choose_percentile(struct quantize_range *r, double percentile)
 {
@@ -112,7 +112,7 @@ static void choose_percentile(struct quantize_range *r, double percentile)
 /* ---- KL -------------------------------------------------------------------------------------- */
 
 /*
- * The divergence of the first `n` bins, the last of which also gets all values beyond them, from
+ * The divergence between the first `n` bins, the last of which also has all values beyond them, and
  * the same bins in KL_LEVELS levels. A level's count is spread over its bins that are not empty.
  */
 static double divergence(const uint64_t *bins, int n, double beyond)
@@ -141,10 +141,10 @@ static double divergence(const uint64_t *bins, int n, double beyond)
 }
 
 /*
- * The range of absolute values whose distribution loses least by quantization, measured by the
- * Kullback-Leibler divergence: S. Migacz, "8-bit Inference with TensorRT", GTC 2017. As in ncnn's
- * ncnn2table, values of 0 do not count, since they are exact in every range. A range whose last bin
- * is empty cannot hold the values beyond it, and is not considered.
+ * Selects the range of absolute values whose distribution loses least by quantization, measured by
+ * the Kullback-Leibler divergence: S. Migacz, "8-bit Inference with TensorRT", GTC 2017. As in
+ * ncnn's ncnn2table, values of 0 do not count, since they are exact in every range. A range whose
+ * last bin is empty cannot hold the values beyond it, and is not considered.
  */
 static void choose_kl(struct quantize_range *r)
 {
@@ -167,12 +167,12 @@ static void choose_kl(struct quantize_range *r)
 
 /* ---- mean squared error ---------------------------------------------------------------------- */
 
-/* Of the bins before bin i: the number of values, their sum, the sum of their squares. */
+/* Sums over the bins before bin i: the number of values, their sum, the sum of their squares. */
 struct sums {
     double count, sum, squares;
 };
 
-/* The squared errors of values between two bins that become `bound`. */
+/* The squared errors of values between two bins, when they are clipped to `bound`. */
 static double clipped(const struct sums *from, const struct sums *to, double bound)
 {
     double count = to->count - from->count, sum = to->sum - from->sum;
@@ -207,7 +207,10 @@ static void add_up(const struct quantize_range *r, struct sums *s)
     }
 }
 
-/* The bin with that value, or the nearest one; its lower end is at most `value` inside the bins. */
+/*
+ * The bin that contains the value, or the nearest one; its lower end is at most `value` inside the
+ * bins.
+ */
 static int bin_of(const struct quantize_range *r, double value)
 {
     double at = (value - r->low) / r->width;
@@ -216,7 +219,8 @@ static int bin_of(const struct quantize_range *r, double value)
 }
 
 /*
- * Of the ranges with one absolute bound, as far as values reach; levels depend on that bound only.
+ * Selects the range with the smallest error among those with one absolute bound up to the largest
+ * value; levels depend on that bound only.
  */
 static void choose_mse(struct quantize_range *r)
 {

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* The report of `ferry quantize`. */
+/* Prints the report of `ferry quantize`. */
 
 #define COLUMNS 5
 
@@ -114,7 +114,7 @@ static json_t *json_blobs(const struct quantize *q)
     return list;
 }
 
-/* Infinite ratios are null. */
+/* The layers as JSON; infinite ratios are null. */
 static json_t *json_layers(const struct quantize *q)
 {
     json_t *list = json_array();

@@ -12,14 +12,14 @@
 
 /*
  * Tables of scales as ncnn's ncnn2table writes them (tools/quantize/ncnn2table.cpp, save_table).
- * First a line for the weights of each layer, "LAYER_param_0" and 127 through the largest absolute
- * value of each output channel, or of each group of a convolution with groups; then a line for the
- * input of each layer, "LAYER" and 127 through the largest absolute value.
+ * They begin with a line for the weights of each layer: "LAYER_param_0" and, for each output
+ * channel, or each group of a convolution with groups, 127 divided by the largest absolute value. A
+ * line for the input of each layer follows: "LAYER" and 127 divided by the largest absolute value.
  */
 
 #define LEVELS 127
 
-/* A layer of one channel that is 0 has any scale; ncnn writes 1. */
+/* The scale for a largest absolute value. If that is 0, any scale will do, and ncnn writes 1. */
 static double scale_of(double most)
 {
     return most > 0 ? LEVELS / most : 1;
@@ -90,7 +90,7 @@ struct reading {
     int lines, used;
 };
 
-/* The net's layer with that name; NULL. */
+/* The net's layer with that name; NULL if there is none. */
 static const struct quantize_layer *find(const struct quantize *q, const char *name)
 {
     for (int i = 0; i < q->n_layers; i++)
@@ -99,7 +99,7 @@ static const struct quantize_layer *find(const struct quantize *q, const char *n
     return NULL;
 }
 
-/* Lines of weights are skipped, since their scales follow from the weights. */
+/* Takes a line. Lines of weights are skipped, since their scales follow from the weights. */
 static int take_line(void *arg, char *line)
 {
     struct reading *r = arg;

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The layers whose weights are quantized, and the errors of these. */
+/* Lists the layers whose weights are quantized, and measures the errors of the weights. */
 
-#define LEVELS 127 /* on each side of 0 */
+#define LEVELS 127 /* the number of levels on each side of 0 */
 
 static bool has_weights(const ferry_layer *layer)
 {
@@ -21,7 +21,10 @@ static bool has_weights(const ferry_layer *layer)
     return false;
 }
 
-/* Output channels are axis 0, or the last axis of a transposed inner product. */
+/*
+ * The weights by output channel: channels are axis 0, or the last axis of a transposed inner
+ * product.
+ */
 struct quantize_channels quantize_channels_of(const struct quantize_layer *l)
 {
     const ferry_blob *b = ferry_layer_param_at(l->layer, 0);
@@ -106,7 +109,7 @@ double quantize_of_input(const struct quantize *q, const struct quantize_layer *
                : range_decibels(q->blobs[l->input].range.power, q->blobs[l->input].range.noise);
 }
 
-/* The relative errors of the two factors of each product add up. */
+/* The ratio of both factors of a product: their relative errors add up. */
 double quantize_of_both(const struct quantize *q, const struct quantize_layer *l)
 {
     double noise = pow(10, -quantize_of_weights(l) / 10) + pow(10, -quantize_of_input(q, l) / 10);

@@ -9,7 +9,7 @@
 
 #define LIBRARY "libferrympi.so.0"
 
-/* The functions of libferrympi that are called. */
+/* The functions of libferrympi that the command calls. */
 static struct {
     int (*open)(const ferry_mpi_options *options, ferry_mpi **out);
     void (*close)(ferry_mpi *m);
@@ -71,7 +71,8 @@ int ranks_open(bool insists, struct ranks *out)
     if (size < 0 && !insists)
         return TOOL_OK;
     if (!load()) {
-        if (size == 1 && !insists) /* a launcher with one rank: there are no others to train with */
+        if (size == 1 && !insists) /* the launcher started one rank, so there are no others to train
+                                    * with */
             return TOOL_OK;
         return tool_error(TOOL_FAILURE, "MPI: %s", dlerror());
     }

@@ -11,13 +11,14 @@
  * command, or if the user requires it; the command itself does not link MPI.
  */
 struct ranks {
-    int rank, count; /* 0 and 1 without a launch */
-    ferry_comm team; /* of libferrympi */
-    ferry_mpi *mpi;  /* NULL without a launch */
+    int rank, count; /* 0 and 1 without a launcher */
+    ferry_comm team; /* made by libferrympi */
+    ferry_mpi *mpi;  /* NULL without a launcher */
 };
 
 /*
- * Joins the other ranks, if there are any. `insists`: fails if that is impossible. An exit status.
+ * Joins the other ranks, if there are any. `insists`: it is an error if that is impossible. Returns
+ * an exit status.
  */
 int ranks_open(bool insists, struct ranks *out);
 
@@ -27,7 +28,7 @@ int ranks_open(bool insists, struct ranks *out);
  */
 int ranks_device(const struct ranks *r, ferry_runtime *rt, ferry_device **out);
 
-/* Reports to the other ranks that this one ends, and why. No operation may be pending. */
+/* Reports to the other ranks that this rank ends, and why. No operation may be pending. */
 void ranks_fail(struct ranks *r, const char *line);
 
 /* Leaves the communicator. If the status is not TOOL_OK, ends this process and the other ranks. */

@@ -14,12 +14,12 @@ struct run {
     const char *output, *blobs, *top, *labels, *batch, *iterations;
     bool json, report, all, backward;
     struct net_list diffs;
-    int k;          /* of --top; 0: not given */
-    int64_t per, n; /* of --batch, and of --iterations */
-    char **names;   /* of --labels */
+    int k;          /* the value of --top; 0: not given */
+    int64_t per, n; /* the values of --batch, and of --iterations */
+    char **names;   /* the lines of --labels */
     size_t n_names;
     struct net_pictures pictures;
-    double ms; /* of a pass */
+    double ms; /* the time of a pass */
 };
 
 /* An output, or an item of one, to print. */

@@ -68,8 +68,8 @@ static int tell_outputs(const struct run *run, ferry_net *net, const char *path,
 /* ---- batches --------------------------------------------------------------------------------- */
 
 /*
- * Fills the input from `paths`, as many as fit or remain. A file that is not a picture gets its
- * line of output here and no item; *out_taken counts the others, *out_used all.
+ * Fills the input with as many of `paths` as fit. A file that is not a picture gets its line of
+ * output here and no item; *out_taken counts the pictures, *out_used all files.
  */
 static int fill(struct run *run, ferry_blob *input, char **paths, size_t count, size_t *taken,
                 size_t *out_used, bool *bad)

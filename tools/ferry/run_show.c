@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The output of `ferry run`. */
+/* Prints the output of `ferry run`. */
 
 /* ---- labels and the best --------------------------------------------------------------------- */
 
-/* The capacity is a power of two, so the count shows when it is exhausted. */
+/* Adds a label. The capacity is a power of two, so the count shows when it is exhausted. */
 static int add_label(void *arg, char *line)
 {
     struct run *run = arg;
@@ -33,7 +33,9 @@ int run_read_labels(struct run *run)
     return lines_read(run->labels, add_label, run);
 }
 
-/* The indices of the k largest of n values, the first of equals first. */
+/*
+ * Finds the indices of the k largest of n values; among equal values the first index comes first.
+ */
 static int best(const float *values, int64_t n, int64_t *out, int k)
 {
     int count = 0;
@@ -123,7 +125,7 @@ static json_t *json_best(const struct run *run, const float *values, int64_t n)
     return list;
 }
 
-/* A document holds at most a thousand values; more belong in a file. */
+/* The JSON of an output. A document has at most a thousand values; more belong in a file. */
 json_t *run_json_output(const struct run *run, const struct run_view *v)
 {
     int64_t items = v->rank ? v->shape[0] : 1, width = items ? v->count / items : 0;
@@ -238,7 +240,7 @@ static json_t *json_layers(const struct run *run, const ferry_net *net)
     return list;
 }
 
-/* The tier of backward; a layer may need backward without any computation. */
+/* The tier of a layer's backward pass; a layer may need backward without any computation. */
 static const char *back_tier(const ferry_net_layer_info *info)
 {
     return info->backward_operations || info->backward_tier == FERRY_TIER_HOST
@@ -297,7 +299,7 @@ static int show_one(const struct run *run, const ferry_blob *b, json_t *list)
     return status;
 }
 
-/* The outputs; or, with --blobs and without a file, the blobs of --blobs. */
+/* Prints the outputs; or, with --blobs and without a file, the blobs of --blobs. */
 static int show_all(const struct run *run, ferry_net *net, json_t *list)
 {
     bool chosen = run->blobs && !run->output;
@@ -307,7 +309,7 @@ static int show_all(const struct run *run, ferry_net *net, json_t *list)
         const ferry_blob *b = chosen ? ferry_net_blob_at(net, i) : ferry_net_output_at(net, i);
 
         if (b && (!chosen || run->all || is_named(run->blobs, ferry_blob_name(b))))
-            status = show_one(run, b, list); /* --blobs may leave outputs uncomputed */
+            status = show_one(run, b, list); /* skips outputs that --blobs leaves uncomputed */
     }
     return status;
 }

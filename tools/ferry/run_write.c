@@ -5,16 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The files that `ferry run` writes. */
+/* Writes the files of `ferry run`. */
 
 /* ---- the output file ------------------------------------------------------------------------- */
 
-/* A blob of the series: its values so far. */
+/* A blob of the series, with its values so far. */
 struct part {
     const ferry_blob *blob;
     const char *name;
     int rank;
-    int64_t shape[FERRY_MAX_AXES]; /* the first axis: that of all passes */
+    int64_t shape[FERRY_MAX_AXES]; /* the first axis is that of all passes */
     float *values;
     size_t count, room;
 };
@@ -111,7 +111,10 @@ void run_series_destroy(struct run_series *s)
 
 /* ---- passes ---------------------------------------------------------------------------------- */
 
-/* The values of a pass are appended to those of earlier passes; scalars form a new axis. */
+/*
+ * Checks that the values of a pass can be appended to those of earlier passes; scalars form a new
+ * axis.
+ */
 static int check_shape(struct part *p, const struct run_view *v)
 {
     bool first = p->rank == 0;

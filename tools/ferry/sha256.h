@@ -8,7 +8,7 @@
 /* SHA-256 as defined by FIPS 180-4. */
 struct sha256 {
     uint32_t state[8];
-    uint64_t size; /* bytes processed */
+    uint64_t size; /* the number of processed bytes */
     unsigned char block[64];
 };
 

@@ -16,7 +16,7 @@
 struct shard {
     ferry_io_writer *out; /* NULL after the commit */
     char *path;
-    uint64_t left; /* bytes of values not yet written */
+    uint64_t left; /* the bytes of values that are not yet written */
 };
 
 struct shards {
@@ -111,15 +111,13 @@ int shards_declare(struct shards *s, const ferry_io_entry *entry)
     return FERRY_OK;
 }
 
-/* The bytes of values that the caller writes. */
+/* The size of the values that the caller writes. */
 static uint64_t given_bytes(const ferry_io_entry *entry)
 {
     return (uint64_t)entry->count * ferry_dtype_size(entry->dtype);
 }
 
-/*
- * Their bytes in the file: the name of a type that ferry lacks ("U16", "F8_E4M3") gives its bits.
- */
+/* Their size in the file: the name of a type that ferry lacks ("U16", "F8_E4M3") gives its bits. */
 static uint64_t bytes_of(const ferry_io_entry *entry)
 {
     size_t bits = entry->storage ? strcspn(entry->storage, "0123456789") : 0;
@@ -127,7 +125,7 @@ static uint64_t bytes_of(const ferry_io_entry *entry)
 
     if (!entry->storage)
         return given_bytes(entry);
-    return (uint64_t)entry->count * (width ? width : 1); /* BOOL */
+    return (uint64_t)entry->count * (width ? width : 1); /* the type is BOOL */
 }
 
 /* Whether the next array starts a new file, after one that has `used` bytes. */
@@ -195,7 +193,7 @@ static int begin(struct shards *s)
             err = ferry_io_writer_declare(s->files[at].out, &s->entries[i]);
         used += bytes_of(&s->entries[i]);
         s->files[at].left += given_bytes(&s->entries[i]);
-        s->entries[i].index = (int64_t)at; /* from here on the index within its file */
+        s->entries[i].index = (int64_t)at; /* from here on it is the index within its file */
     }
     return err;
 }
@@ -231,7 +229,7 @@ static int fail_index(const struct shards *s, const char *what)
     return ferry_error_set(FERRY_EIO, "%.400s" INDEX ": %s: %s", s->base, what, strerror(errno));
 }
 
-/* {"metadata": {"total_size": …}, "weight_map": {NAME: FILE, …}} */
+/* Makes the index: {"metadata": {"total_size": …}, "weight_map": {NAME: FILE, …}} */
 static json_t *make_index(const struct shards *s)
 {
     json_t *map = json_object();

@@ -13,24 +13,28 @@ struct shards;
 /* Parses "5GB", "500MB", "1GiB" or a number of bytes; 0 for any other text. */
 uint64_t shards_size(const char *text);
 
-/* `path` is that of the index, or that of a single file. Each file has at most `size` bytes of
- * values, unless it holds a single larger array. Returns a ferry error. */
+/* Creates the files. `path` is that of the index, or that of a single file. Each file has at most
+ * `size` bytes of values, unless it has a single larger array. Returns a ferry error. */
 int shards_create(const char *path, uint64_t size, struct shards **out);
 
 /*
- * Both must precede the first value. The entry's strings and dims must live until commit or abort.
+ * Declare metadata and arrays; all calls precede the first value. The entry's strings and dims must
+ * live until commit or abort.
  */
 int shards_set_metadata(struct shards *s, const char *key, const char *value);
 int shards_declare(struct shards *s, const ferry_io_entry *entry);
 
 /*
- * safetensors cannot hold attributes: each one is reported to `left`. Called after the last
+ * Reports each attribute to `left`, since safetensors cannot hold attributes. Called after the last
  * declare.
  */
 int shards_copy_attributes(struct shards *s, ferry_io *from, ferry_io_attribute_dropped_fn left,
                            void *arg);
 
-/* Like ferry_io_writer_write_values: a piece must not extend past the end of its array. */
+/*
+ * Writes values, as ferry_io_writer_write_values does: a piece must not extend past the end of its
+ * array.
+ */
 int shards_write(struct shards *s, const void *values, size_t size);
 
 /*

@@ -82,7 +82,10 @@ static int fail_output(const char *what)
     return ferry_error_set(FERRY_EIO, "standard output: %s: %s", what, strerror(errno));
 }
 
-/* Files for standard output are written to a temporary folder and then copied. */
+/*
+ * Makes a temporary folder for files that are written to standard output: they are copied at the
+ * end.
+ */
 static int make_spool(struct target *t)
 {
     const char *folder = getenv("TMPDIR");
@@ -175,8 +178,8 @@ int target_write(struct target *t, const void *values, size_t size)
 }
 
 /*
- * The text after the file's name in a message of the library; NULL if the message does not begin
- * with the name. The temporary file's name means nothing to a user who asked for standard output.
+ * The part of a library's message after the file's name; NULL if the message does not begin with
+ * the name. A user who asked for standard output does not know the temporary file's name.
  */
 static const char *after_spool(const struct target *t, const char *message)
 {
@@ -199,7 +202,7 @@ void target_note(struct target *t, const char *fmt, ...)
     json_array_append_new(t->notes, tool_json_string(named));
 }
 
-/* The attributes that are named; further ones are counted. */
+/* The number of attributes that are named; further ones are counted. */
 #define NAMED_ATTRIBUTES 3
 
 static void note_left(void *arg, const char *path, const char *name, const char *why)

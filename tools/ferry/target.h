@@ -14,16 +14,16 @@
  */
 struct target {
     const char *path;
-    const char *format_name; /* of --format, or NULL */
-    const char *shard;       /* of --shard, or NULL */
-    const char *layout_name; /* of --layout; NULL: as the input file suggests */
+    const char *format_name; /* the value of --format, or NULL */
+    const char *shard;       /* the value of --shard, or NULL */
+    const char *layout_name; /* the value of --layout; NULL: the input file determines the layout */
     bool quiet;              /* suppresses the notes */
     ferry_io_format format;
-    ferry_io_writer *out;  /* NULL with shards */
-    struct shards *shards; /* NULL with a single file */
-    char *spool;           /* the temporary file for standard output, or NULL */
+    ferry_io_writer *out;  /* NULL if there are shards */
+    struct shards *shards; /* NULL if there is a single file */
+    char *spool;           /* the path of the temporary file for standard output, or NULL */
     json_t *notes;
-    int64_t left; /* number of attributes that cannot be copied */
+    int64_t left; /* the number of attributes that cannot be copied */
 };
 
 /*
@@ -33,8 +33,8 @@ struct target {
 int target_check(const struct tool_command *self, struct target *t);
 
 /*
- * Determines the format: that of --format, else of the path's suffix, else `otherwise`; TOOL_USAGE
- * if it is unknown.
+ * Determines the format: that of --format, else that of the path's suffix, else `otherwise`;
+ * TOOL_USAGE if it is unknown.
  */
 int target_format(const struct tool_command *self, struct target *t, ferry_io_format otherwise);
 
@@ -50,7 +50,7 @@ int target_set_layout(struct target *t, bool weights);
 /* Opens the output. This and all functions below return a ferry error. */
 int target_open(struct target *t);
 int target_set_metadata(struct target *t, const char *key, const char *value);
-/* Only for a caffemodel; not available with shards. */
+/* Copies a net's definition; only for a caffemodel, and not with shards. */
 int target_copy_definition(struct target *t, ferry_io *from);
 int target_declare(struct target *t, const ferry_io_entry *entry);
 int target_write(struct target *t, const void *values, size_t size);

@@ -89,7 +89,7 @@ void tool_vprint(FILE *to, const char *kept, const char *fmt, va_list args)
     if (size >= (int)sizeof(some) && (text = malloc((size_t)size + 1)))
         vsnprintf(text, (size_t)size + 1, fmt, again);
     va_end(again);
-    text = text ? text : some; /* out of memory: only its beginning */
+    text = text ? text : some; /* without memory only the beginning of the text is printed */
     if (size >= 0) {
         replace(text, kept);
         fputs(text, to);
@@ -127,8 +127,8 @@ static void log_line(void *arg, int level, const char *text)
     static const char *const names[] = { "error", "warn", "info", "debug" };
 
     (void)arg;
-    text += strncmp(text, "ferry: ", 7) == 0 ? 7 : 0; /* the library's messages may have the prefix
-                                                       * already */
+    text += strncmp(text, "ferry: ", 7) == 0 ? 7 : 0; /* skips the prefix, which the library's
+                                                       * messages may have already */
     (void)tool_error(TOOL_OK, "%s: %s", names[level], text);
 }
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Arguments of the subcommands. */
+/* Parses the arguments of the subcommands. */
 
 /* ---- arguments ------------------------------------------------------------------------------ */
 
@@ -55,7 +55,7 @@ static bool take_option(const struct tool_command *self, const struct tool_optio
     return true;
 }
 
-/* The options of the command `caffe`, without dashes, and their equivalents in ferry. */
+/* The options of Caffe's command, without dashes, and their equivalents in ferry. */
 static const struct {
     const char *theirs, *ours;
 } caffe_options[] = {
@@ -151,7 +151,7 @@ int tool_parse_number(const struct tool_command *self, const char *option, const
 
     if (!text)
         return TOOL_OK;
-    n = strtoll(text, &end, 10); /* on overflow: LLONG_MAX, which exceeds `most` */
+    n = strtoll(text, &end, 10); /* on overflow n is LLONG_MAX, which exceeds `most` */
     if (*end || end == text || n < least || n > most)
         return tool_error(TOOL_USAGE, "%s: %s %s: expected a number from %lld to %lld", self->name,
                           option, text, (long long)least, (long long)most);

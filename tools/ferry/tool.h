@@ -16,16 +16,16 @@
 
 #define TOOL_OK      0
 #define TOOL_FAILURE 1 /* the request could not be carried out; one line on standard error */
-#define TOOL_USAGE   2 /* the arguments are not valid; likewise */
+#define TOOL_USAGE   2 /* the arguments are not valid; one line on standard error */
 
-/* The formats of --format, in a string, separated by a string. */
+/* The formats of --format as a string; `between` separates them. */
 #define TOOL_FORMATS(between)                                                                      \
     "caffemodel" between "binaryproto" between "solverstate" between "npy" between "npz" between   \
     "safetensors" between "hdf5"
 
 struct tool_command {
     const char *name;
-    const char *arguments; /* as in the usage line */
+    const char *arguments; /* the arguments as in the usage line */
     const char *summary;
     const char *details; /* printed by --help of the command, one or more lines */
     int (*run)(const struct tool_command *self, int argc, char **argv);
@@ -70,10 +70,11 @@ int tool_ferry_error(void);
 /* ---- arguments ------------------------------------------------------------------------------ */
 
 struct tool_option {
-    const char *name;   /* "--json" */
-    const char *brief;  /* "-v"; or NULL */
+    const char *name;   /* for example "--json" */
+    const char *brief;  /* for example "-v"; or NULL */
     bool *flag;         /* set if the option is given; NULL for an option with a value */
-    const char **value; /* of "--option value" or "--option=value"; NULL for a flag */
+    const char **value; /* set to the value of "--option value" or "--option=value"; NULL for a
+                         * flag */
 };
 
 /*
@@ -123,7 +124,7 @@ void tool_print(const char *text);
 void tool_printf(const char *fmt, ...) FERRY_PRINTF(1, 2);
 /* Prints to any stream; the control characters in `kept` are kept. */
 void tool_vprint(FILE *to, const char *kept, const char *fmt, va_list args);
-/* From here on the library's log goes to standard error with the same replacements. */
+/* Sends the library's log to standard error from here on, with the same replacements. */
 void tool_log(void);
 
 /* A table of text: rows are stored, so that columns fit their widest cell. */
@@ -142,10 +143,13 @@ bool tool_table_add(struct tool_table *t, const char *const *cells);
 void tool_table_print(const struct tool_table *t, int width);
 void tool_table_destroy(struct tool_table *t);
 
-/* 100 if standard output is a terminal, else 0: pipes get complete lines. */
+/*
+ * The width for tables: 100 if standard output is a terminal, else 0, because pipes get complete
+ * lines.
+ */
 int tool_width(void);
 
-/* "1.5 GiB" into `buf`; "-" for 0. */
+/* Formats a size, such as "1.5 GiB", into `buf`; "-" for 0. */
 const char *tool_bytes(uint64_t bytes, char *buf, size_t size);
 
 /*
@@ -163,9 +167,9 @@ bool tool_json_add(json_t *object, const char *name, json_t *value);
 json_t *tool_json_real(double value);
 
 /*
- * From here on standard output is reserved for JSON: output that drivers print there goes to
- * standard error. tool_output is the stream for the tool itself. tool_output_return restores
- * standard output for functions that use printf.
+ * Reserves standard output for JSON: from here on, output that drivers print there goes to standard
+ * error. tool_output is the stream for the tool itself. tool_output_return restores standard output
+ * for functions that use printf.
  */
 void tool_output_keep(void);
 void tool_output_return(void);

@@ -13,9 +13,9 @@
  */
 
 /*
- * From here on ferry's log goes to standard error in the form that scripts for Caffe's logs read:
- * "I", the date, the time, the process, "ferry]". FERRY_LOG still sets the lowest level; info by
- * default. Must be called before any function of ferry; lines below a warning are suppressed until
+ * Sends ferry's log to standard error, in the form that scripts for Caffe's logs read: "I", the
+ * date, the time, the process, "ferry]". FERRY_LOG still sets the lowest level; info by default.
+ * Must be called before any function of ferry; lines below a warning are suppressed until
  * train_lines_begin.
  */
 void train_lines_prepare(void);
@@ -31,15 +31,15 @@ void train_progress_end(void);
 struct train_log {
     const char *path;
     FILE *file;    /* NULL without a log */
-    json_t *pending; /* the last iteration's line, kept because the test after it belongs to it, too
-                    */
+    json_t *pending; /* the last iteration's line, which is kept because the test after it adds to
+                      * it */
 };
 
-/* Opens the file; with `appends` new lines follow its content. An exit status. */
+/* Opens the file; with `appends` new lines follow its content. Returns an exit status. */
 int train_log_open(struct train_log *log, const char *path, bool appends);
-/* Writes an iteration's line. An exit status: a full disk is a failure. */
+/* Writes an iteration's line. Returns an exit status: a full disk is a failure. */
 int train_log_write(struct train_log *log, const ferry_solver *s, const ferry_solver_iteration *e);
-/* Writes the pending line and closes the file. An exit status. */
+/* Writes the pending line and closes the file. Returns an exit status. */
 int train_log_close(struct train_log *log);
 
 #endif

@@ -8,9 +8,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/* One thread of the command runs solvers; only its lines and its progress are written here. */
+/*
+ * The state of the lines. One thread of the command runs solvers, so only its lines and its
+ * progress are written here.
+ */
 static struct {
-    bool begun;   /* lines below a warning are wanted */
+    bool begun;   /* lines below a warning are written */
     bool shown;   /* a progress line is on the terminal */
     double shown_at; /* time of the last progress line, in seconds */
     double began; /* end of the first iteration, and its number */
@@ -36,7 +39,8 @@ static void hide(void)
 
 static void line(void *arg, int level, const char *text)
 {
-    static const char letters[] = "EWII", name[] = "ferry: "; /* which each line has already */
+    static const char letters[] = "EWII", name[] = "ferry: "; /* the prefix that each line already
+                                                               * has */
     struct timeval now;
     struct tm parts;
     char stamp[32], *copy;

@@ -35,7 +35,7 @@ static json_t *scores_of(const ferry_solver_iteration *e)
     return nets;
 }
 
-/* Appends to the tests that the line already has. */
+/* Appends the tests to those that the line already has. */
 static bool add_tests(json_t *of, json_t *tests)
 {
     json_t *old = json_object_get(of, "test");

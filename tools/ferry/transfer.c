@@ -15,8 +15,8 @@ static ferry_dtype out_dtype(const struct transfer *t, const ferry_io_entry *ent
 
 static int check_item(const struct transfer *t, const ferry_io_entry *entry)
 {
-    if (entry->unreadable) /* the same error that reading it would report, but before anything is
-                            * written */
+    if (entry->unreadable) /* reports before anything is written the error that reading the array
+                            * would report */
         return ferry_io_read_values(t->in, entry, 0, 0, NULL);
     if (keeps_diff(t, entry) && entry->diff_dtype != out_dtype(t, entry) && t->any_dtype)
         return ferry_error_set(FERRY_EUNSUPPORTED,

@@ -11,10 +11,12 @@ struct transfer {
     ferry_io *in;
     struct files_item *items;
     size_t count;
-    bool whole;   /* all arrays, grouped by layer, so that a net's definition can be copied */
-    bool renamed; /* names differ from those of the file: arrays must be grouped by layer again */
+    bool whole;   /* all arrays are copied, grouped by layer, so that a net's definition can be
+                   * copied */
+    bool renamed; /* names differ from those of the file, so that arrays must be grouped by layer
+                   * again */
     bool without_diff;
-    bool any_dtype; /* false: each array keeps its dtype; true: */
+    bool any_dtype; /* false: each array keeps its dtype; true: all get the same one: */
     ferry_dtype dtype;
     ferry_device *device; /* the device that converts dtypes; NULL without conversion */
     struct target target; /* the requested output */
@@ -22,7 +24,7 @@ struct transfer {
     void *tile;
 };
 
-/* Fills `items` with all arrays of the file, which the caller frees. A ferry error. */
+/* Fills `items` with all arrays of the file, which the caller frees. Returns a ferry error. */
 int transfer_take_all(struct transfer *t);
 
 /*

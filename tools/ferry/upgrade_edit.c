@@ -46,7 +46,10 @@ static int parse_dims(const char *text, int64_t *out)
     }
 }
 
-/* The last '=' separates name and dims, since a blob's name may have one. */
+/*
+ * Sets the shape of one input. The last '=' separates name and dims, since a blob's name may
+ * contain one.
+ */
 static int set_dims(const struct tool_command *self, ferry_proto *net, const char *text)
 {
     const char *equals = strrchr(text, '=');
@@ -89,7 +92,7 @@ static bool has_string(const ferry_proto *layer, const char *field, const char *
     return false;
 }
 
-/* Whether the net's last layer that has the blob makes it: then it is an output of the net. */
+/* Whether the net's last layer that has the blob writes it, so that it is an output of the net. */
 static bool is_output(const ferry_proto *net, const char *blob)
 {
     for (int64_t i = ferry_proto_value_count(net, "layer"); i-- > 0;) {
@@ -103,7 +106,7 @@ static bool is_output(const ferry_proto *net, const char *blob)
     return false;
 }
 
-/* Whether an Input layer of the net makes the blob: then both parts get it from outside. */
+/* Whether an Input layer of the net has the blob as its top: then both parts get it as an input. */
 static bool is_input(const ferry_proto *net, const char *blob)
 {
     for (int64_t i = 0; i < ferry_proto_value_count(net, "layer"); i++) {
@@ -130,7 +133,10 @@ static int set_shape(const char *path, ferry_proto *rest, const char *name, ferr
     return TOOL_OK;
 }
 
-/* The layers that ferry_proto_keep_part added are the first ones, and have no shape. */
+/*
+ * Sets the shapes of the Input layers that ferry_proto_keep_part added: they are the first ones,
+ * and have no shape.
+ */
 static int set_shapes(const char *path, const ferry_proto *first, ferry_proto *rest, ferry_net *net)
 {
     int status = TOOL_OK;

@@ -12,13 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* `ferry upgrade --fold`: the weights of the layers that absorb others. */
+/*
+ * Implements `ferry upgrade --fold`: computes the weights of the layers into which others are
+ * folded.
+ */
 
 struct upgrade_folded {
     char *name;
-    bool has_bias; /* in the file of the weights */
+    bool has_bias; /* the file of the weights has a bias */
     struct ferry__weight_order order;
-    struct ferry__affine affine; /* its shift begins with the bias */
+    struct ferry__affine affine; /* the shift begins with the bias */
 };
 
 static int no_memory(void)
@@ -33,7 +36,7 @@ static const char *name_of(const ferry_proto *layer)
 
 /* ---- arrays --------------------------------------------------------------------------------- */
 
-/* Blob `index` of a layer. FERRY_EFORMAT if the file lacks it. */
+/* Finds blob `index` of a layer. FERRY_EFORMAT if the file lacks it. */
 static int find_blob(const struct upgrade_fold *f, const char *layer, int index,
                      const ferry_io_entry **out)
 {
@@ -52,7 +55,7 @@ static int find_blob(const struct upgrade_fold *f, const char *layer, int index,
     return err;
 }
 
-/* The values of an array, as numbers in memory that the caller frees. */
+/* Reads the values of an array as floats, into memory that the caller frees. */
 static int read_floats(const struct upgrade_fold *f, const ferry_io_entry *entry, float **out)
 {
     size_t n = (size_t)entry->count;
@@ -88,7 +91,9 @@ static int read_blob(const struct upgrade_fold *f, const char *layer, int index,
 
 /* ---- a layer that absorbs ------------------------------------------------------------------- */
 
-/* The order of a layer's weights and the number of its output channels, from its parameters. */
+/*
+ * Finds the order of a layer's weights and the number of its output channels, from its parameters.
+ */
 static int measure(const struct upgrade_fold *f, const ferry_proto *layer,
                    struct upgrade_folded *to)
 {
@@ -206,7 +211,7 @@ static int compose_norm(const struct upgrade_fold *f, const ferry_proto *layer,
     return err;
 }
 
-/* Scale, with a bias or without, and Bias. */
+/* Composes a Scale layer, with or without bias, or a Bias layer. */
 static int compose_scale(const struct upgrade_fold *f, const ferry_proto *layer,
                          const struct ferry__affine *a)
 {
@@ -225,7 +230,7 @@ static int compose_scale(const struct upgrade_fold *f, const ferry_proto *layer,
     return err;
 }
 
-/* ferry_proto_fold_fn */
+/* Has the type ferry_proto_fold_fn. */
 static int fold(void *arg, const ferry_proto *into, const ferry_proto *layer)
 {
     struct upgrade_fold *f = arg;
@@ -260,7 +265,7 @@ int upgrade_fold_net(struct upgrade_fold *f, ferry_proto *net)
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-/* "layer/12": the layer's name, `out` of `size` bytes, and 12; −1 for any other name. */
+/* Splits "layer/12" into the layer's name, `out` of `size` bytes, and 12; −1 for any other name. */
 static int split_name(const char *name, char *out, size_t size)
 {
     const char *slash = strrchr(name, '/');
@@ -330,7 +335,7 @@ static int write_folded(struct upgrade_fold *f, const ferry_io_entry *from,
     return err;
 }
 
-/* Declares all arrays, or writes them: without the blobs of layers that are gone. */
+/* Declares all arrays, or writes them, without the blobs of the removed layers. */
 static int each_array(struct upgrade_fold *f, void *tile)
 {
     struct progress quiet = { .quiet = true };
@@ -359,7 +364,7 @@ static int each_array(struct upgrade_fold *f, void *tile)
     return err;
 }
 
-/* The definition of a caffemodel is the net without its blobs, which a text omits. */
+/* Sets the definition of a caffemodel: the net without its blobs, which a text omits. */
 static int set_definition(struct upgrade_fold *f, const ferry_proto *net)
 {
     ferry_proto_options options = { .struct_size = sizeof(options) };

@@ -16,8 +16,8 @@ static int fail(const char *path, const char *why)
 }
 
 /*
- * mkstemp creates files that only their owner can read; the new file gets the mode that open would
- * set.
+ * The mode of the new file. mkstemp creates files that only their owner can read; the new file gets
+ * the mode that open would set.
  */
 static mode_t mode_of(const char *path)
 {

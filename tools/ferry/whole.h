@@ -20,7 +20,10 @@ struct whole {
  */
 int whole_open(struct whole *w, const char *path);
 
-/* Appends bytes, for ferry_proto_write: `arg` is a struct whole. Returns a ferry error. */
+/*
+ * Appends bytes; the type is that of the function for ferry_proto_write, with a struct whole as
+ * `arg`. Returns a ferry error.
+ */
 int whole_write(void *arg, const void *bytes, size_t size);
 
 /*
