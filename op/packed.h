@@ -31,7 +31,7 @@ bool ferry__packed_is_of(const struct ferry__packed *p, const struct ferry__cons
 
 /*
  * Packs the constants on `q` if they were written since they were last packed, and accesses the
- * packed form on `q` for reading. *packs is incremented if it packed. Any thread.
+ * packed form on `q` for reading. *packs is incremented if it packed. Callable from any thread.
  */
 int ferry__packed_access(struct ferry__packed *p, const struct ferry__constants *c, ferry_queue *q,
                          uint64_t *packs, ferry_ref *out);

@@ -96,9 +96,9 @@ int ferry__settings_read(const ferry_proto *p, struct ferry__solver_settings *ou
 /* ---- paths.c ---- */
 
 /*
- * Finds a path from a file; free it. The path is used as it is if it exists, otherwise in the
- * folder of that file, with or without its own folders, which is logged. FERRY_EIO names all of
- * these paths if none exists; FERRY_ENOMEM.
+ * Finds a path from a file; the caller frees it. The path is used as it is if it exists, otherwise
+ * in the folder of that file, with or without its own folders, which is logged. FERRY_EIO names all
+ * of these paths if none exists; FERRY_ENOMEM.
  */
 int ferry__solver_find(const char *path, const char *namer, char **out);
 /* The prefix of snapshots; `text` is the solver's path. */

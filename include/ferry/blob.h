@@ -25,26 +25,26 @@ typedef struct ferry_blob ferry_blob;
 #define FERRY_MAX_AXES 32
 
 /**
- * In place of a number of axes: no shape yet, 0 axes and count 0. (0 axes otherwise make a scalar
- * of count 1.)
+ * Passed instead of a number of axes: the blob gets no shape, with 0 axes and count 0. (0 axes make
+ * a scalar of count 1.)
  */
 #define FERRY_UNSHAPED (-1)
 
-/** With copy_from: copy diff rather than data. */
+/** A flag of ferry_blob_copy_from: copy diff instead of data. */
 #define FERRY_COPY_DIFF 1u
-/** With copy_from: take on the source's shape first rather than require it. */
+/** A flag of ferry_blob_copy_from: reshape to the source's shape first, instead of requiring it. */
 #define FERRY_COPY_RESHAPE 2u
 
-/** Bytes of one element; 0 for a value that is not a dtype. */
+/** The size of an element in bytes; 0 for a value that is not a dtype. */
 FERRY_API size_t ferry_dtype_size(ferry_dtype t);
-/** "F32", "BF16" … in static storage; "?" for a value that is not a dtype. */
+/** The name, "F32", "BF16" …, in static storage; "?" for a value that is not a dtype. */
 FERRY_API const char *ferry_dtype_name(ferry_dtype t);
 
 /**
- * A blob of `rank` dims (FERRY_UNSHAPED: Caffe's Blob()) whose home is `home`. No storage is
- * allocated before first use. The caller destroys it. Errors: FERRY_EINVAL (home, dtype, a negative
- * dim, rank beyond FERRY_MAX_AXES), FERRY_EOVERFLOW, FERRY_ENOMEM, the error of opening the
- * device; *out is then unchanged.
+ * Creates a blob of `rank` dims (FERRY_UNSHAPED: as Caffe's Blob()) whose home is `home`. No
+ * storage is allocated before first use. The caller destroys it. Errors: FERRY_EINVAL (home, dtype,
+ * a negative dim, rank beyond FERRY_MAX_AXES), FERRY_EOVERFLOW, FERRY_ENOMEM, the error of opening
+ * the device; *out is then unchanged.
  */
 FERRY_API int ferry_blob_create(ferry_device *home, ferry_dtype dtype, const int64_t *shape,
                                 int rank, ferry_blob **out);
@@ -56,61 +56,61 @@ FERRY_API int ferry_blob_create(ferry_device *home, ferry_dtype dtype, const int
 FERRY_API void ferry_blob_destroy(ferry_blob *b);
 
 /**
- * Changes the shape. Within the capacity, contents and pointers stay. Growing back shows the old
- * values as long as a valid copy has them: while the blob is small they are not copied, so that
- * once a write (or an eviction) has left only copies without them, they are lost and read as zeros.
- * This happens after a write on the device if only the host's copy had them, or the other way
- * round; on every device, also where both are the same memory. (Caffe copies the capacity each
- * time, and keeps them.) If the copy that had them failed or its device was lost, they do not read
- * as zeros: reading the grown blob is FERRY_ELOST until it is written, and its contents are there
- * again once it is small. Growing back waits for a pending copy that has them, if the others lack
- * them. If data or diff is too small, memory that reads as zeros replaces it, and *out_grew (may be
- * NULL) says whether one was replaced. Errors: FERRY_EINVAL, FERRY_EOVERFLOW for any order of zero
- * dims, FERRY_ENOMEM, FERRY_ESHAPE for a slice that would leave its range; the blob, and *out_grew,
- * are then as before.
+ * Changes the shape. Within the capacity, contents and pointers stay. After the blob shrinks and
+ * grows again, the old values are there as long as a valid copy has them. While the blob is small
+ * they are not copied: once a write (or an eviction) has left only copies without them, they are
+ * lost and read as zeros. This happens after a write on the device if only the host's copy had
+ * them, or the other way round; on every device, even if both are the same memory. (Caffe copies
+ * the capacity each time, and keeps them.) If the copy that had them failed or its device was lost,
+ * they do not read as zeros: reading the grown blob is FERRY_ELOST until it is written, and its
+ * contents are there again once it is small. Growing back waits for a pending copy that has them,
+ * if the others lack them. If data or diff is too small, memory that reads as zeros replaces it,
+ * and *out_grew (may be NULL) says whether one was replaced. Errors: FERRY_EINVAL, FERRY_EOVERFLOW
+ * for any order of zero dims, FERRY_ENOMEM, FERRY_ESHAPE for a slice that would leave its range;
+ * the blob, and *out_grew, are then as before.
  */
 FERRY_API int ferry_blob_reshape(ferry_blob *b, const int64_t *shape, int rank, bool *out_grew);
-/** ferry_blob_reshape to (n, c, h, w). */
+/** As ferry_blob_reshape, to (n, c, h, w). */
 FERRY_API int ferry_blob_reshape4(ferry_blob *b, int64_t n, int64_t c, int64_t h, int64_t w);
-/** ferry_blob_reshape to the shape of `other`. */
+/** As ferry_blob_reshape, to the shape of `other`. */
 FERRY_API int ferry_blob_reshape_like(ferry_blob *b, const ferry_blob *other);
 
-/** Number of axes; 0 for a scalar and for a blob without a shape. */
+/** The number of axes; 0 for a scalar and for a blob without a shape. */
 FERRY_API int ferry_blob_rank(const ferry_blob *b);
-/** Dim of an axis, −rank … rank − 1; FERRY_EINVAL for one outside. */
+/** The dim of an axis, −rank … rank − 1; FERRY_EINVAL for another axis. */
 FERRY_API int64_t ferry_blob_dim(const ferry_blob *b, int axis);
 /** The dims, ferry_blob_rank of them, borrowed until the next reshape. */
 FERRY_API const int64_t *ferry_blob_shape(const ferry_blob *b);
-/** Elements: the product of the dims; 1 for a scalar, 0 without a shape. */
+/** The number of elements, which is the product of the dims; 1 for a scalar, 0 without a shape. */
 FERRY_API int64_t ferry_blob_element_count(const ferry_blob *b);
 /**
- * Product of the dims of axes start … end − 1; 1 for an empty range. 0 ≤ start ≤ end ≤ rank, else
- * FERRY_EINVAL.
+ * The product of the dims of axes start … end − 1; 1 for an empty range. FERRY_EINVAL unless 0 ≤
+ * start ≤ end ≤ rank.
  */
 FERRY_API int64_t ferry_blob_element_count_range(const ferry_blob *b, int start, int end);
-/** Elements that a reshape can reach without replacing the data's memory. */
+/** The number of elements that a reshape can reach without replacing the data's memory. */
 FERRY_API int64_t ferry_blob_capacity(const ferry_blob *b);
-/** An axis −rank … rank − 1 as 0 … rank − 1; FERRY_EINVAL for one outside. */
+/** Converts an axis −rank … rank − 1 to 0 … rank − 1; FERRY_EINVAL for another axis. */
 FERRY_API int ferry_blob_canonical_axis(const ferry_blob *b, int axis);
 /**
- * The shape as "2 3 (6)": dims, then the count, "(1)" for a scalar. Returns 0; FERRY_EOVERFLOW if
- * `size` is too small.
+ * Writes the shape as "2 3 (6)": dims, then the count; "(1)" for a scalar. Returns 0;
+ * FERRY_EOVERFLOW if `size` is too small.
  */
 FERRY_API int ferry_blob_shape_string(const ferry_blob *b, char *buf, size_t size);
 /**
- * Element offset of `n` indices, missing trailing ones 0; each must be inside its dim. FERRY_EINVAL
- * otherwise.
+ * The offset in elements of `n` indices; missing trailing indices are 0. FERRY_EINVAL unless each
+ * index is inside its dim.
  */
 FERRY_API int64_t ferry_blob_offset(const ferry_blob *b, const int64_t *index, int n);
 /**
- * Element offset as Caffe computes it: ((n·C + c)·H + h)·W + w; each index may be one past its end.
- * At most 4 axes.
+ * The offset in elements as Caffe computes it: ((n·C + c)·H + h)·W + w; each index may be one past
+ * its end. At most 4 axes.
  */
 FERRY_API int64_t ferry_blob_offset4(const ferry_blob *b, int64_t n, int64_t c, int64_t h,
                                      int64_t w);
 /**
- * Caffe's LegacyShape: axis −4 … 3 of a blob of at most 4 axes, missing axes being 1; FERRY_EINVAL
- * otherwise.
+ * Caffe's LegacyShape: axis −4 … 3 of a blob of at most 4 axes; a missing axis has dim 1.
+ * FERRY_EINVAL otherwise.
  */
 FERRY_API int64_t ferry_blob_legacy_dim(const ferry_blob *b, int axis);
 /** ferry_blob_legacy_dim(b, 0). */
@@ -122,16 +122,16 @@ FERRY_API int64_t ferry_blob_height(const ferry_blob *b);
 /** ferry_blob_legacy_dim(b, 3). */
 FERRY_API int64_t ferry_blob_width(const ferry_blob *b);
 
-/** Element type; FERRY_F32 for NULL. */
+/** The element type; FERRY_F32 for NULL. */
 FERRY_API ferry_dtype ferry_blob_dtype(const ferry_blob *b);
-/** Home device, borrowed. */
+/** The home device, borrowed. */
 FERRY_API ferry_device *ferry_blob_home(const ferry_blob *b);
 /** Names the blob for traces and logs; the string is copied. NULL or "" takes the name away. */
 FERRY_API int ferry_blob_set_name(ferry_blob *b, const char *name);
 /** The name, borrowed until the next ferry_blob_set_name; "" if it has none. */
 FERRY_API const char *ferry_blob_name(const ferry_blob *b);
 
-/** Which of a blob's two memories, for ferry_blob_access. */
+/** The half of a blob, for ferry_blob_access. */
 #define FERRY_DATA 0u
 #define FERRY_DIFF 1u
 
@@ -139,19 +139,20 @@ FERRY_API const char *ferry_blob_name(const ferry_blob *b);
  * The primitive under all accessors: data or diff (`which`) at `where` (NULL: the host), for
  * `access` (FERRY_READ, FERRY_WRITE or both; FERRY_NOWAIT), ordered on `q`, as ferry_memory_access.
  *
- * *out is the blob's own place, also of a slice: {pointer, 0} for the host. FERRY_WRITE alone, of a
- * slice that does not cover its memory, is FERRY_READ|FERRY_WRITE. `where` may be any device, not
- * the home alone. The code that is returned is this call's own, where a NULL reference can only
- * point to the thread's latest failure. Errors: FERRY_EINVAL, and those of ferry_memory_access;
- * *out is then untouched.
+ * *out is the location of the blob's first element, also for a slice; it is {pointer, 0} for the
+ * host. FERRY_WRITE alone counts as FERRY_READ|FERRY_WRITE for a slice that does not cover its
+ * memory. `where` may be any device, not only the home. The returned code belongs to this call,
+ * whereas the accessors below return a NULL reference and leave the code in the thread's latest
+ * failure. Errors: FERRY_EINVAL, and those of ferry_memory_access; *out is then untouched.
  */
 FERRY_API int ferry_blob_access(ferry_blob *b, unsigned which, ferry_device *where, unsigned access,
                                 ferry_queue *q, ferry_ref *out);
 
 /*
- * Accessors: short forms of ferry_blob_access, for the host and for the home device on its default
- * queue, each as its namesake in memory.h. A blob of count 0, or without a shape, has valid ones
- * that point to no element. NULL, or a NULL handle, on failure.
+ * Accessors: short forms of ferry_blob_access, for the host, and for the home device on its default
+ * queue. Each behaves like the function of memory.h with the same name. For a blob of count 0, or
+ * without a shape, they return valid pointers that refer to no element. On failure they return
+ * NULL, or a NULL handle.
  */
 /** Data on the host, to read. [cpu_data] */
 FERRY_API const void *ferry_blob_host_data(const ferry_blob *b);
@@ -183,69 +184,74 @@ FERRY_API ferry_ref ferry_blob_overwrite_device_diff(ferry_blob *b);
  * recorded, on failure.
  */
 FERRY_API ferry_memory *ferry_blob_data_memory(const ferry_blob *b);
-/** The memory of diff, likewise. */
+/** The memory of diff, as ferry_blob_data_memory. */
 FERRY_API ferry_memory *ferry_blob_diff_memory(const ferry_blob *b);
 
 /**
- * The dims as int32 on the home device, to read; FERRY_EOVERFLOW if one does not fit. Valid until
+ * The dims as int32 on the home device, to read; FERRY_EOVERFLOW if a dim does not fit. Valid until
  * the next reshape. [gpu_shape]
  */
 FERRY_API ferry_cref ferry_blob_device_shape(const ferry_blob *b);
 
-/** One element of data as a double, fetched to the host; indices as ferry_blob_offset. */
+/** One element of data as a double, copied to the host; indices as for ferry_blob_offset. */
 FERRY_API int ferry_blob_data_at(const ferry_blob *b, const int64_t *index, int n, double *out);
-/** One element of diff, likewise. */
+/** One element of diff, as ferry_blob_data_at. */
 FERRY_API int ferry_blob_diff_at(const ferry_blob *b, const int64_t *index, int n, double *out);
 /**
- * Sets every element of data, where data is (the home if it was never written). Integers:
- * FERRY_EOVERFLOW if out of range.
+ * Sets every element of data, at the place of its newest copy (the home if it was never written).
+ * FERRY_EOVERFLOW for a value out of the range of an integer dtype.
  */
 FERRY_API int ferry_blob_fill_data(ferry_blob *b, double value);
-/** Sets every element of diff, likewise. */
+/** Sets every element of diff, as ferry_blob_fill_data. */
 FERRY_API int ferry_blob_fill_diff(ferry_blob *b, double value);
 
 /**
- * data −= diff, where data is: on the host if only the host has it, else on a device. A diff never
- * written counts as zeros. FERRY_EUNINIT if data was never written; FERRY_EUNSUPPORTED for
- * integers. [Update]
+ * Computes data −= diff at the place of data's newest copy: on the host if only the host's copy is
+ * valid, else on a device. A diff that was never written counts as zeros. FERRY_EUNINIT if data was
+ * never written; FERRY_EUNSUPPORTED for integers. [Update]
  */
 FERRY_API int ferry_blob_update(ferry_blob *b);
 /**
- * Sum of absolute values of data, computed where data is; 0 if never written. Blocks until the
- * result is there. [asum_data]
+ * The sum of absolute values of data, computed at the place of its newest copy; 0 if it was never
+ * written. Blocks until the result is complete. [asum_data]
  */
 FERRY_API int ferry_blob_asum_data(const ferry_blob *b, double *out);
-/** The same of diff. [asum_diff] */
+/** The sum of absolute values of diff, as ferry_blob_asum_data. [asum_diff] */
 FERRY_API int ferry_blob_asum_diff(const ferry_blob *b, double *out);
-/** Sum of squares of data, likewise. [sumsq_data] */
+/** The sum of squares of data, as ferry_blob_asum_data. [sumsq_data] */
 FERRY_API int ferry_blob_sumsq_data(const ferry_blob *b, double *out);
-/** The same of diff. [sumsq_diff] */
+/** The sum of squares of diff, as ferry_blob_asum_data. [sumsq_diff] */
 FERRY_API int ferry_blob_sumsq_diff(const ferry_blob *b, double *out);
-/** data ×= factor, where data is; nothing is done if it was never written. [scale_data] */
+/**
+ * Multiplies data by factor at the place of its newest copy; does nothing if data was never
+ * written. [scale_data]
+ */
 FERRY_API int ferry_blob_scale_data(ferry_blob *b, double factor);
-/** The same of diff. [scale_diff] */
+/** Multiplies diff by factor, as ferry_blob_scale_data. [scale_diff] */
 FERRY_API int ferry_blob_scale_diff(ferry_blob *b, double factor);
 
 /**
- * Copies data (FERRY_COPY_DIFF: diff alone) from `source`, converting where dtypes differ (to
- * nearest even; integers saturate and NaN becomes 0). Shapes must be equal (FERRY_ESHAPE) unless
- * FERRY_COPY_RESHAPE. Runs where the source is, if this blob's home is there too, and on the host
- * otherwise. A source never written reads as zeros. [CopyFrom]
+ * Copies data from `source` (with FERRY_COPY_DIFF: diff instead). If the dtypes differ, values are
+ * converted to nearest even; integers saturate, and NaN becomes 0. Shapes must be equal
+ * (FERRY_ESHAPE) unless FERRY_COPY_RESHAPE is set. The copy runs on the device that has the
+ * source's newest copy, if that is this blob's home too, and on the host otherwise. A source that
+ * was never written reads as zeros. [CopyFrom]
  */
 FERRY_API int ferry_blob_copy_from(ferry_blob *b, const ferry_blob *source, unsigned flags);
 
 /**
- * Lets b use the other's data memory in place of its own; counts and dtypes must be equal
- * (FERRY_ESHAPE). Both see one another's writes and adoptions from then on, until one of them
- * grows. A blob has one home: b moves to the other's, data and diff, as by ferry_blob_move_to. They
- * are one memory for threads too: while one of them is written, reshaped or moved, no other thread
- * may use either. FERRY_ENOMEM, or what the move fails with: as before. [ShareData]
+ * Makes b use the other blob's data memory instead of its own; counts and dtypes must be equal
+ * (FERRY_ESHAPE). From then on each blob sees the writes and adoptions of the other, until one of
+ * them grows. A blob has one home, so b moves to the other's home, data and diff, as by
+ * ferry_blob_move_to. The rules for threads apply to both as to one memory: while one of them is
+ * written, reshaped or moved, no other thread may use either. FERRY_ENOMEM, or the error of the
+ * move; b is then as before. [ShareData]
  */
 FERRY_API int ferry_blob_share_data(ferry_blob *b, const ferry_blob *other);
-/** The same for diff. [ShareDiff] */
+/** Makes b use the other blob's diff memory, as ferry_blob_share_data. [ShareDiff] */
 FERRY_API int ferry_blob_share_diff(ferry_blob *b, const ferry_blob *other);
 
-/** Whether the dims are equal; a blob without a shape equals only another without one. */
+/** Whether the dims are equal; a blob without a shape equals only another blob without a shape. */
 FERRY_API bool ferry_blob_shape_equals(const ferry_blob *a, const ferry_blob *b);
 
 /**
@@ -257,8 +263,8 @@ FERRY_API bool ferry_blob_shape_equals(const ferry_blob *a, const ferry_blob *b)
 FERRY_API int ferry_blob_move_to(ferry_blob *b, ferry_device *device);
 
 /**
- * A blob of `count` entries of the parent's axis 0 from `start` on, sharing its data and diff
- * memories at an offset.
+ * Creates a blob of `count` items of the parent's axis 0 from `start` on, which shares the parent's
+ * data and diff memories at an offset.
  *
  * It keeps those memories alive, whatever becomes of the parent; a parent that grows leaves its
  * slices on the old memory. It may be reshaped within its range and cannot adopt. The caller

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file caffe.hpp
- * Caffe's own C++ surface on ferry: blobs, single layers and layers that a program writes, nets, solvers, fillers,
- * messages, and the functions of caffe/util. C++11, headers alone; link libferrynet, libferryio and libferry.
+ * Caffe's own C++ surface on ferry: blobs, single layers and layers that a program writes, nets,
+ * solvers, fillers, messages, and the functions of caffe/util. It requires C++11 and consists of
+ * headers only; programs link libferrynet, libferryio and libferry.
  *
  * A program that was written against Caffe's headers is compiled with another include path
- * (`pkg-config --cflags --libs ferrycaffe`), under which <caffe/caffe.hpp>, <caffe/blob.hpp> and the others
- * are these. A new one includes <ferry/caffe.hpp>, and <ferry/compat/caffe/…> for what that leaves out: the classes of
- * single layer types (layers/), db.hpp, hdf5.hpp, insert_splits.hpp, signal_handler.h.
+ * (`pkg-config --cflags --libs ferrycaffe`), under which <caffe/caffe.hpp>, <caffe/blob.hpp> and
+ * the others are these. A new one includes <ferry/caffe.hpp>, and <ferry/compat/caffe/…> for what
+ * that leaves out: the classes of single layer types (layers/), db.hpp, hdf5.hpp,
+ * insert_splits.hpp, signal_handler.h.
  *
  * Macros of the program's build, the same for all of its files:
  *   FERRY_CAFFE_BOOST   caffe::shared_ptr and random distributions are Boost's, as in Caffe; else std's
@@ -22,19 +24,19 @@
  * device that ferry selects (FERRY_BACKEND, plugins.conf), CUDA's or another: results agree within
  * rounding.
  *
- * Layers, nets and solvers compute in float. Those of double convert on the way in and out (net.hpp,
- * ferry_layer.hpp); blobs of double, and functions of caffe/util on doubles, are double.
+ * Layers, nets and solvers compute in float. Those of double convert on the way in and out
+ * (net.hpp, ferry_layer.hpp); blobs of double, and functions of caffe/util on doubles, are double.
  *
- * Random numbers begin with Caffe::set_random_seed, as in Caffe: two runs with one seed are equal. They are Caffe's own
- * numbers in fillers, caffe_rng_… and DataTransformer (with FERRY_CAFFE_BOOST, of that Boost), not in what nets and
- * layers fill and drop, which draw a seed each.
+ * Random numbers begin with Caffe::set_random_seed, as in Caffe: two runs with one seed are equal.
+ * They are Caffe's own numbers in fillers, caffe_rng_… and DataTransformer (with FERRY_CAFFE_BOOST,
+ * of that Boost), not in what nets and layers fill and drop, which draw a seed each.
  *
- * Threads: as of the C objects underneath (ferry/memory.h, ferry/net.h). The mode is the thread's own, as in
- * Caffe; a blob's shape is remembered when it is asked for, so that one blob's const functions, too, want one
- * thread at a time.
+ * Threads: the rules are those of the C objects underneath (ferry/memory.h, ferry/net.h). Each
+ * thread has its own mode, as in Caffe. A blob caches its shape when it is requested, so that even
+ * const functions of one blob must be called by one thread at a time.
  *
- * Not here: kernels (caffe_gpu_… beyond BLAS, CUDA's macros), NCCL, PythonLayer, the parts of
- * SGDSolver::ApplyUpdate as functions of their own (Normalize, Regularize, ComputeUpdateValue,
+ * These are missing: kernels (caffe_gpu_… beyond BLAS, CUDA's macros), NCCL, PythonLayer, the parts
+ * of SGDSolver::ApplyUpdate as functions of their own (Normalize, Regularize, ComputeUpdateValue,
  * ClipGradients), and im2col as a function.
  */
 #ifndef FERRY_CAFFE_HPP

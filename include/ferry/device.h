@@ -21,22 +21,24 @@
 FERRY_BEGIN_DECLS
 
 /**
- * The properties of a device. Strings are "" where unknown. Read them through the pointer that
- * ferry returns: members may be added at the end.
+ * The properties of a device. A string is "" if the property is unknown. Read them through the
+ * pointer that ferry returns, because members may be added at the end.
  */
 typedef struct ferry_device_properties {
     const char *name;        /* "cuda:1" */
     const char *plugin;      /* "cuda" */
-    const char *description; /* the vendor's words */
+    const char *description; /* the vendor's description */
     const char *uuid;
     const char *pci;       /* "0000:3b:00.0" */
-    uint64_t memory_total; /* bytes; 0 where unknown */
-    uint64_t max_alloc;    /* bytes of the largest single allocation; 0 where unknown */
-    uint32_t host_memory;  /* 1: its memory is the program's own, and a copy costs nothing */
+    uint64_t memory_total; /* in bytes; 0 if unknown */
+    uint64_t max_alloc;    /* the size in bytes of the largest single allocation; 0 if unknown */
+    uint32_t host_memory;  /* 1: the device works in the program's memory, and a copy costs
+                            * nothing */
     /** 1: shares physical memory with the host, and the probe at open found it coherent. */
     uint32_t unified;
-    uint32_t discrete; /* 1: neither of the two */
-    /** 1: computes on the host's own processors; of host memory too, where the plugin says so. */
+    uint32_t discrete; /* 1: the device has its own memory: neither host_memory nor unified */
+    /** 1: the device computes on the host's processors; set for host memory too, if the plugin
+     * declares it. */
     uint32_t host_processors;
     /**
      * The alignment of offsets for arithmetic on the device, in bytes; 0: an element's size
@@ -44,71 +46,74 @@ typedef struct ferry_device_properties {
      */
     uint64_t offset_alignment;
     /**
-     * Bytes of the largest block that it can compute with, and so of a memory there; 0: max_alloc.
+     * The size in bytes of the largest block that it can compute with, and so of a memory there; 0:
+     * max_alloc.
      */
     uint64_t max_binding;
 } ferry_device_properties;
 
 /**
- * Counts since the device was opened. Transfers belong to the device at their far end; a copy
- * between two devices counts on the one that receives. The single elements that reductions bring
- * back are not counted. The caller sets struct_size; only the
- * members that fit in it are written.
+ * Counters since the device was opened. A transfer between host and device counts for the device; a
+ * copy between two devices counts for the receiving one. The single elements that reductions copy
+ * back are not counted. The caller sets struct_size; only the members that fit in it are written.
  */
 typedef struct ferry_device_stats {
     size_t struct_size; /* sizeof(ferry_device_stats) of the caller */
     uint64_t copies_h2d, copies_d2h, copies_d2d;
     uint64_t bytes_h2d, bytes_d2h, bytes_d2d;
-    /** Maps and unmaps of memory shared with the host: transitions that moved no byte. */
+    /** Maps and unmaps of memory shared with the host, which move no bytes. */
     uint64_t maps;
-    /** Blocks handed out, device and pinned host memory, whether by the pool or by the plugin. */
+    /** Blocks of device memory and of pinned host memory that were handed out, by the pool or by
+     * the plugin. */
     uint64_t allocs;
-    uint64_t frees;      /* blocks given back */
-    uint64_t live_bytes; /* bytes handed out and not given back */
+    uint64_t frees;      /* blocks that were given back */
+    uint64_t live_bytes; /* bytes of blocks that are in use */
     uint64_t peak_bytes; /* the largest live_bytes so far */
     uint64_t pool_hits;  /* allocations that the pool's cache served */
-    uint64_t fallbacks;  /* operations computed on the host because the plugin could not */
-    uint64_t evictions;  /* replicas that a budget pushed out */
+    uint64_t fallbacks;  /* operations that were computed on the host because the plugin does not
+                          * offer them */
+    uint64_t evictions;  /* copies that were evicted because of a budget */
 } ferry_device_stats;
 
-/** One vendor object by name, as for ferry_device_native. */
+/** A vendor's object by name, as for ferry_device_native. */
 typedef struct ferry_native_object {
     const char *what; /* "cl_context" */
     void *value;      /* the object itself, where it is a pointer */
 } ferry_native_object;
 
-/** "plugin:index", borrowed from the device; "" for NULL. */
+/** The name, "plugin:index", borrowed from the device; "" for NULL. */
 FERRY_API const char *ferry_device_name(const ferry_device *dev);
 
 /**
- * Properties, borrowed from the device; NULL for NULL. The structure behind the pointer never
- * changes. Opening the device may add properties, and decides `unified`: call this again once it is
- * open. Any thread, also while another one opens the device.
+ * Properties, borrowed from the device; NULL for NULL. The structure never changes. Opening the
+ * device may add properties, and determines `unified`, so call this again once it is open. Callable
+ * from any thread, even while another thread opens the device.
  */
 FERRY_API const ferry_device_properties *ferry_device_get_properties(const ferry_device *dev);
 
 /**
- * How many bytes of the device's memory are free now, by its vendor's count, in *out.
- * FERRY_EUNSUPPORTED where the vendor reports none, FERRY_EINVAL for NULL; errors of opening the
- * device, which this does; *out is then untouched. Frees nothing. Any thread.
+ * Stores in *out the number of bytes of the device's memory that are free now, as the vendor counts
+ * them. Opens the device. FERRY_EUNSUPPORTED if the vendor reports no number, FERRY_EINVAL for
+ * NULL, or the error of opening the device; *out is then unchanged. Frees nothing. Callable from
+ * any thread.
  */
 FERRY_API int ferry_device_memory_available(ferry_device *dev, uint64_t *out);
 
 /**
- * Blocks until all work of all queues of the device is done. Errors: the code the work failed with
- * (FERRY_EDEVICE), FERRY_ELOST, FERRY_EFORKED.
+ * Blocks until all work of all queues of the device is done. Returns the code of failed work
+ * (FERRY_EDEVICE), FERRY_ELOST, or FERRY_EFORKED.
  */
 FERRY_API int ferry_device_synchronize(ferry_device *dev);
 
 /**
  * Copies the counters to `out`, of which the caller has set struct_size: zeros for a device that is
- * not open yet. FERRY_EINVAL for NULL and for a struct_size of 0. Does not open the device. Any
- * thread.
+ * not open yet. FERRY_EINVAL for NULL and for a struct_size of 0. Does not open the device.
+ * Callable from any thread.
  */
 FERRY_API int ferry_device_get_stats(const ferry_device *dev, ferry_device_stats *out);
 
 /**
- * A vendor object by name, written to `out`: "cl_platform_id" "cl_device_id" "cl_context"
+ * Writes a vendor's object to `out`, by name: "cl_platform_id" "cl_device_id" "cl_context"
  * "cl_command_queue" "cuda_device" (int) "cuda_stream" "cublas_handle", and "cpu_limit_threads", a
  * void (*)(unsigned n): later work that the calling thread submits to the CPU runs on at most n
  * threads, its own among them; 0 removes the limit. `size` must be that type's size (FERRY_EINVAL
@@ -118,13 +123,13 @@ FERRY_API int ferry_device_get_stats(const ferry_device *dev, ferry_device_stats
 FERRY_API int ferry_device_native(ferry_device *dev, const char *what, void *out, size_t size);
 
 /**
- * A table of further entries that the device's plugin offers under that name ("acme.graphs/1"), and
- * the device handle for its entries. Opens the device if it was not open yet. *out_table is a
- * structure of the vendor's, const, which starts with its size in a uint32_t and lives as long as
- * the process; *out_dev is the plugin's own handle of the device, borrowed from it. Entries that
- * take a queue are called through ferry_queue_call. FERRY_EUNSUPPORTED if the plugin has no table
- * of that name, FERRY_EPLUGIN for a table without a size, or the error of opening the device;
- * outputs are then unchanged. Any thread.
+ * Returns a table of further entries that the device's plugin offers under that name
+ * ("acme.graphs/1"), and the device handle for its entries. Opens the device if it is not open.
+ * *out_table is a const structure of the vendor, which begins with its size in a uint32_t and lives
+ * as long as the process; *out_dev is the plugin's own handle of the device, borrowed from it.
+ * Entries that take a queue are called through ferry_queue_call. FERRY_EUNSUPPORTED if the plugin
+ * has no table of that name, FERRY_EPLUGIN for a table without a size, or the error of opening the
+ * device; outputs are then unchanged. Callable from any thread.
  */
 FERRY_API int ferry_device_extension(ferry_device *dev, const char *name, const void **out_table,
                                      void **out_dev);
@@ -142,16 +147,16 @@ FERRY_API int ferry_device_call(ferry_device *dev, const char *what, ferry_devic
                                 void *arg);
 
 /**
- * 1 where computing on the host because the plugin cannot is an error (FERRY_STRICT, or the
- * runtime's option), 0 where it is not, or for NULL. Any thread.
+ * Whether an operation that the plugin does not offer is an error (FERRY_STRICT, or the runtime's
+ * option) instead of being computed on the host. False for NULL. Callable from any thread.
  */
 FERRY_API bool ferry_device_is_strict(const ferry_device *dev);
 
 /**
- * A device around the program's own vendor objects (OpenCL: "cl_context", "cl_device_id" and,
- * optionally, "cl_command_queue"; CUDA: "cuda_stream"), so that ferry's work and the program's are
- * ordered. The objects stay the program's and must outlive the device, which is borrowed from the
- * runtime. Errors: FERRY_EUNSUPPORTED, FERRY_EINVAL naming the object.
+ * Creates a device around the program's own vendor objects (OpenCL: "cl_context", "cl_device_id"
+ * and, optionally, "cl_command_queue"; CUDA: "cuda_stream"), so that ferry's work and the program's
+ * are ordered. The program keeps the objects, which must outlive the device. The device is borrowed
+ * from the runtime. Errors: FERRY_EUNSUPPORTED, FERRY_EINVAL naming the object.
  */
 FERRY_API int ferry_device_adopt(ferry_runtime *rt, const char *plugin,
                                  const ferry_native_object *items, size_t n, ferry_device **out);
@@ -162,7 +167,7 @@ FERRY_API int ferry_device_adopt(ferry_runtime *rt, const char *plugin,
  * several runtimes have lent `dev` out, the one that was opened first and is still open. *out is
  * borrowed from that runtime, as from ferry_runtime_get_device, with its errors; a memory or a
  * queue on it keeps it open. FERRY_EINVAL for NULL, or if all those runtimes are closed; *out is
- * unchanged after an error. Any thread.
+ * unchanged after an error. Callable from any thread.
  */
 FERRY_API int ferry_device_sibling(ferry_device *dev, const char *name, ferry_device **out);
 
@@ -173,7 +178,7 @@ FERRY_API int ferry_device_sibling(ferry_device *dev, const char *name, ferry_de
  */
 FERRY_API void *ferry_device_pointer(ferry_device *dev, ferry_ref ref);
 
-/** The same of a reference that is only read. */
+/** As ferry_device_pointer, for a reference that is only read. */
 FERRY_API const void *ferry_device_const_pointer(ferry_device *dev, ferry_cref ref);
 
 /**
@@ -181,21 +186,21 @@ FERRY_API const void *ferry_device_const_pointer(ferry_device *dev, ferry_cref r
  * device: 1 or 0. The allocator does not matter: memory of the program's own cudaMalloc counts.
  * Host memory does not, even if a device has imported it; freed memory may count until it is
  * returned to the vendor. Opens the device. FERRY_EUNSUPPORTED where the plugin cannot tell (cpu,
- * OpenCL), FERRY_EINVAL for NULL. Any thread.
+ * OpenCL), FERRY_EINVAL for NULL. Callable from any thread.
  */
 FERRY_API int ferry_device_owns(ferry_device *dev, const void *handle);
 
 /**
- * The most bytes that ferry may hold on the device; 0 lifts the limit. A budget below the bytes
- * held now is met by evicting memories under ferry_memory_allow_eviction, waiting for their copies
- * to the host; if those do not suffice the budget is set all the same, and later allocations fail
+ * Sets the maximum number of bytes that ferry holds on the device; 0 removes the limit. If ferry
+ * holds more now, it evicts memories under ferry_memory_allow_eviction and waits for their copies
+ * to the host. If that does not suffice, the budget is set nevertheless, and later allocations fail
  * with FERRY_ENOMEM. Bytes are counted as requested: a block may be up to a quarter larger.
  */
 FERRY_API int ferry_device_set_budget(ferry_device *dev, uint64_t bytes);
 
 /**
- * Gives blocks cached by the pool back to the vendor, waiting for work that still uses them. Live
- * blocks are untouched.
+ * Frees the blocks that the pool has cached, after waiting for work that still uses them. Blocks in
+ * use are not touched.
  */
 FERRY_API int ferry_device_trim(ferry_device *dev);
 
@@ -204,7 +209,7 @@ FERRY_API int ferry_device_trim(ferry_device *dev);
  * by the program: evicts up to `bytes` of memories under ferry_memory_allow_eviction, waiting for
  * their copies to the host, and trims as ferry_device_trim. ferry does the same itself before it
  * repeats an allocation, arithmetic or an operation. It does not report whether there is enough
- * memory now. FERRY_EINVAL between ferry_queue_begin and ferry_queue_end. Any thread.
+ * memory now. FERRY_EINVAL between ferry_queue_begin and ferry_queue_end. Callable from any thread.
  */
 FERRY_API int ferry_device_make_room(ferry_device *dev, uint64_t bytes);
 

@@ -30,21 +30,24 @@ FERRY_BEGIN_DECLS
 #define FERRY_GRAPH_EXTENSION "ferry.graph/1"
 
 /** Flags of ferry_graph_edge. */
-/** Constant contents, such as weights: known to compile, and not an argument of run. */
+/** Constant contents, such as weights: compile gets them, and they are not an argument of run. */
 #define FERRY_GRAPH_CONSTANT 1u
-/** Written before the graph runs. In a segment: an argument of run. */
+/** Contents that are written before the graph runs. In a segment: an argument of run. */
 #define FERRY_GRAPH_INPUT 2u
-/** Read after the graph has run. In a segment: an argument of run, which run writes whole. */
+/**
+ * Contents that are read after the graph has run. In a segment: an argument of run, which run
+ * overwrites completely.
+ */
 #define FERRY_GRAPH_OUTPUT 4u
 
 /** No node. */
 #define FERRY_GRAPH_NONE UINT32_MAX
 
 /**
- * Contents that nodes exchange: a plain operand, written once, whole or in disjoint parts by
- * several nodes (the inputs of a concatenation), before any node reads it. Contents written again
- * in place are another edge. An edge that is neither constant, input nor output needs no memory of
- * ferry's.
+ * Contents that nodes exchange: a plain operand. It is written once, as a whole or in disjoint
+ * parts by several nodes (the inputs of a concatenation), before any node reads it. Contents that
+ * are overwritten in place become another edge. An edge that is neither constant, input nor output
+ * needs no memory of ferry's.
  */
 typedef struct ferry_graph_edge {
     uint32_t struct_size;
@@ -54,11 +57,14 @@ typedef struct ferry_graph_edge {
     uint32_t last;         /* the last node that uses it: dead after that, unless it is an output */
 } ferry_graph_edge;
 
-/** Where an operand of a node is: op->in[i] or op->out[i] describes elements of this edge. */
+/**
+ * The location of an operand of a node: op->in[i] or op->out[i] describes elements of this edge.
+ */
 typedef struct ferry_graph_use {
-    uint32_t edge; /* a number of an edge */
+    uint32_t edge; /* the index of an edge */
     uint32_t reserved;
-    uint64_t start; /* the operand's first element, in elements from the edge's first */
+    uint64_t start; /* the offset of the operand's first element from the edge's first, in
+                     * elements */
 } ferry_graph_use;
 
 /** An operation, as ferry would pass it to "ferry.op/1", with all steps of its epilogue. */
@@ -66,7 +72,7 @@ typedef struct ferry_graph_node {
     uint32_t struct_size;
     uint32_t reserved;
     const ferry_op_desc *op;
-    const char *name; /* of the layer, for messages */
+    const char *name; /* the layer's name, for messages */
     ferry_graph_use in[FERRY_OP_INPUTS];
     ferry_graph_use out[FERRY_OP_OUTPUTS];
 } ferry_graph_node;
@@ -79,7 +85,7 @@ typedef struct ferry_graph {
     uint32_t struct_size;
     uint32_t n_nodes, n_edges;
     uint32_t reserved;
-    const char *name; /* of the net */
+    const char *name; /* the net's name */
     const ferry_graph_node *const *nodes;
     const ferry_graph_edge *const *edges;
 } ferry_graph;
@@ -90,7 +96,7 @@ typedef struct ferry_graph_compile_args {
     uint32_t reserved;
     /** n_edges pointers: to the row-major contents of constant edges, on the host; else NULL. */
     const void *const *constants;
-    uint64_t max_workspace; /* bytes; 0: no limit but the device's */
+    uint64_t max_workspace; /* in bytes; 0: only the device limits it */
 } ferry_graph_compile_args;
 
 /** The arguments of a run. The arrays are borrowed for the call. */
@@ -98,8 +104,9 @@ typedef struct ferry_graph_run_args {
     uint32_t struct_size;
     uint32_t reserved;
     const ferry_cref *in; /* one for each edge with FERRY_GRAPH_INPUT, in the order of edges */
-    const ferry_ref *out; /* one for each edge with FERRY_GRAPH_OUTPUT, likewise */
-    ferry_ref workspace;  /* the bytes that compile asked for, 64-byte aligned; handle NULL if 0 */
+    const ferry_ref *out; /* one for each edge with FERRY_GRAPH_OUTPUT, in the order of edges */
+    ferry_ref workspace;  /* the number of bytes that compile requested, 64-byte aligned; handle
+                           * NULL if 0 */
 } ferry_graph_run_args;
 
 /** Takes the next `bytes` bytes of a saved segment; a code other than 0 has to end the saving. */
@@ -118,14 +125,15 @@ typedef struct ferry_graph_table {
     /**
      * Claims segments: stores in out_segment[i] the number of node i's segment, from 1; 0, which
      * ferry has stored before the call, leaves the node to ferry. Must not compile or measure. A
-     * failure is logged and claims nothing. Any thread.
+     * failure is logged and claims nothing. Callable from any thread.
      */
     int (*partition)(void *dev, const ferry_graph *graph, uint32_t *out_segment);
     /**
      * Compiles a segment that was claimed: a graph of its nodes alone, numbered anew in the same
      * order, with the edges that they use. Copies what it needs later, constants included. Stores
      * the bytes of workspace that each run needs. May block. FERRY_EUNSUPPORTED or FERRY_EINVAL for
-     * a segment that turns out to be impossible; the state is then as before. Any thread.
+     * a segment that turns out to be impossible; the state is then as before. Callable from any
+     * thread.
      */
     int (*compile)(void *dev, const ferry_graph *segment, const ferry_graph_compile_args *args,
                    void **out_prepared, uint64_t *out_workspace_bytes);
@@ -136,7 +144,8 @@ typedef struct ferry_graph_table {
      * once more. After any failure the outputs are undefined and the inputs unchanged.
      */
     int (*run)(void *dev, void *queue, void *prepared, const ferry_graph_run_args *args);
-    /** Destroys a compiled segment. ferry has waited for its runs. Any thread. Cannot fail. */
+    /** Destroys a compiled segment. ferry has waited for its runs. Callable from any thread. Cannot
+     * fail. */
     void (*destroy)(void *dev, void *prepared);
 
     /* -- saving; absent: segments are compiled in each process -- */
@@ -145,11 +154,12 @@ typedef struct ferry_graph_table {
      * Stores a string of less than `size` bytes that names everything a saved segment depends on
      * besides the segment: the format, the plugin's and the vendor's versions, the device and the
      * options that matter. ferry writes it before a saved segment and compares it before it reads
-     * any byte of one; an unequal string means compiling. FERRY_EINVAL if `size` is too small. Any
-     * thread.
+     * any byte of one; an unequal string means compiling. FERRY_EINVAL if `size` is too small.
+     * Callable from any thread.
      */
     int (*compatibility)(void *dev, char *out, uint64_t size);
-    /** Passes the compiled segment to `write`, in one or more parts. May block. Any thread. */
+    /** Passes the compiled segment to `write`, in one or more parts. May block. Callable from any
+     * thread. */
     int (*save)(void *dev, void *prepared, ferry_graph_write write, void *arg);
     /**
      * Like compile, from `bytes` bytes that save has written for an equal segment with equal

@@ -34,22 +34,22 @@ FERRY_BEGIN_DECLS
  */
 FERRY_API int ferry_image_read(const char *path, int channels, ferry_blob *out);
 
-/** The same for a file in memory; `name` replaces the path in messages. */
+/** As ferry_image_read, for a file in memory; `name` replaces the path in messages. */
 FERRY_API int ferry_image_decode(const void *bytes, size_t size, const char *name, int channels,
                                  ferry_blob *out);
 
 /** Options of ferry_image_transform. Zero the structure, then set struct_size and the options. */
 typedef struct ferry_image_transform_options {
     size_t struct_size;    /* sizeof(ferry_image_transform_options) of the caller */
-    int64_t height, width; /* size after resizing; 0: not resized */
+    int64_t height, width; /* the size after resizing; 0: not resized */
     bool cover;            /* keep the aspect ratio, cover that size, crop the excess evenly */
     /**
      * Subtracted: 1 value, 1 per channel, or channels × height × width of the resized image;
      * leading axes of 1 are allowed. NULL: none.
      */
     const ferry_blob *mean;
-    int64_t crop_height, crop_width; /* size of the crop after that; 0: none */
-    const int64_t *crop_at;          /* first row and column of the crop; NULL: centred */
+    int64_t crop_height, crop_width; /* the size of the crop after that; 0: no crop */
+    const int64_t *crop_at;          /* the first row and column of the crop; NULL: centred */
     bool mirror;                     /* reverse each row */
     double scale;                    /* multiplies all values; 0 means 1 */
     bool swap_rb;                    /* exchange the first and third channel at the end */

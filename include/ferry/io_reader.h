@@ -171,7 +171,7 @@ FERRY_API int ferry_io_read(ferry_io *io, const ferry_io_entry *entry, ferry_blo
  */
 FERRY_API void ferry_io_set_max_bytes(uint64_t bytes);
 
-/** The limit of ferry_io_set_max_bytes, or the default. Any thread. */
+/** The limit of ferry_io_set_max_bytes, or the default. Callable from any thread. */
 FERRY_API uint64_t ferry_io_max_bytes(void);
 
 /** The default of ferry_io_set_max_bytes: 1 GiB. */

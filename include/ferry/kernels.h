@@ -41,9 +41,9 @@ FERRY_BEGIN_DECLS
 /** How the kernels are compiled, and the size of the device. */
 typedef struct ferry_kernels_target {
     uint32_t struct_size;
-    uint32_t vec;   /* lanes of a vector, the macro VEC: 1, 2, 4, 8 or 16 */
-    uint32_t group; /* items of a group, the macro GROUP: 1 or more; 1 for a CPU */
-    uint32_t busy;  /* groups that keep the device busy: 1 or more */
+    uint32_t vec;   /* the number of lanes of a vector, the macro VEC: 1, 2, 4, 8 or 16 */
+    uint32_t group; /* the number of items of a group, the macro GROUP: 1 or more; 1 for a CPU */
+    uint32_t busy;  /* the number of groups that keep the device busy: 1 or more */
     uint32_t flags; /* FERRY_KERNELS_DOUBLES, FERRY_KERNELS_EMPTY_INPUTS */
 } ferry_kernels_target;
 
@@ -109,7 +109,7 @@ FERRY_API uint32_t ferry_kernels_plan_kernels(const ferry_kernels_plan *plan, ui
 FERRY_API int ferry_kernels_run(const ferry_kernels_plan *plan, const ferry_op_run_args *args,
                                 ferry_kernels_launcher *launch, void *user);
 
-/** The same for packing constants: the entry `prepare`. */
+/** As ferry_kernels_run, for packing constants: the entry `prepare`. */
 FERRY_API int ferry_kernels_pack(const ferry_kernels_plan *plan, const ferry_cref *in,
                                  ferry_ref packed, ferry_kernels_launcher *launch, void *user);
 

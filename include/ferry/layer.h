@@ -121,15 +121,15 @@ typedef struct ferry_layer_type {
 /**
  * Registers a type. It replaces a type of the same name, also one of ferry's, in nets opened later.
  * The caller keeps the table. FERRY_EINVAL for a type without a name, a reshape or a struct_size;
- * FERRY_ENOMEM. Any thread.
+ * FERRY_ENOMEM. Callable from any thread.
  */
 FERRY_API int ferry_layer_register(const ferry_layer_type *type);
 
-/** The type of that name, or NULL. Any thread. */
+/** The type of that name, or NULL. Callable from any thread. */
 FERRY_API const ferry_layer_type *ferry_layer_type_find(const char *name);
-/** The number of types. Any thread. */
+/** The number of types. Callable from any thread. */
 FERRY_API int ferry_layer_type_count(void);
-/** Type `index` in the order of names; NULL past the last. Any thread. */
+/** Type `index` in the order of names; NULL past the last. Callable from any thread. */
 FERRY_API const ferry_layer_type *ferry_layer_type_at(int index);
 
 /**
@@ -145,7 +145,7 @@ typedef struct ferry_layer_library {
  * Registers the layer types of a shared object that ferry_runtime_load_library loads; with a NULL
  * path, of all files under [layers] in plugins.conf. The object stays loaded. FERRY_EPLUGIN without
  * a valid table, and the errors of ferry_runtime_load_library and ferry_layer_register; types
- * registered before a failure stay. Any thread.
+ * registered before a failure stay. Callable from any thread.
  */
 FERRY_API int ferry_layer_library_load(ferry_runtime *rt, const char *path);
 
@@ -287,7 +287,7 @@ typedef struct ferry_layer_operand {
  * Adds an operation to the layer's forward pass or, if op->pass is not FERRY_PASS_FORWARD or an
  * operand is a diff, to its backward pass. `in` has n_in operands, `out` n_out; everything is
  * copied. Operands that are whole blobs are plain; the net may change their layout in memory, not
- * their logical contents. The errors of ferry_op_desc_check, with the layer's name.
+ * their logical contents. Errors are those of ferry_op_desc_check, with the layer's name.
  */
 FERRY_API int ferry_layer_emit(ferry_layer *layer, const struct ferry_op_desc *op,
                                const ferry_layer_operand *in, const ferry_layer_operand *out);

@@ -23,7 +23,7 @@
 
 FERRY_BEGIN_DECLS
 
-/** y += alpha·x, n elements. [caffe_axpy, caffe_gpu_axpy] */
+/** Computes y += alpha·x for n elements. [caffe_axpy, caffe_gpu_axpy] */
 FERRY_API int ferry_math_axpy(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha,
                               ferry_cref x, ferry_ref y);
 /** x *= alpha, n elements. alpha 0 follows BLAS's reference: NaN and Inf times 0 are NaN. */
@@ -33,14 +33,14 @@ FERRY_API int ferry_math_scal(ferry_queue *q, ferry_dtype dtype, int64_t n, doub
 FERRY_API int ferry_math_copy(ferry_queue *q, ferry_dtype dtype, int64_t n, ferry_cref x,
                               ferry_ref y);
 /**
- * Every element of y = value, rounded to the dtype; FERRY_EOVERFLOW where an integer dtype cannot
- * hold it.
+ * Sets every element of y to value, rounded to the dtype; FERRY_EOVERFLOW if an integer dtype
+ * cannot hold it.
  */
 FERRY_API int ferry_math_fill(ferry_queue *q, ferry_dtype dtype, int64_t n, double value,
                               ferry_ref y);
 /**
- * y = x converted from one dtype to another: to nearest even; integers saturate, and NaN becomes 0
- * in them. No overlap.
+ * Converts x from one dtype to another: to nearest even; integers saturate, and NaN becomes 0 in
+ * them. x and y must not overlap.
  */
 FERRY_API int ferry_math_convert(ferry_queue *q, int64_t n, ferry_dtype x_dtype, ferry_cref x,
                                  ferry_dtype y_dtype, ferry_ref y);
@@ -57,15 +57,15 @@ FERRY_API int ferry_math_asum(ferry_queue *q, ferry_dtype dtype, int64_t n, ferr
 FERRY_API int ferry_math_sumsq(ferry_queue *q, ferry_dtype dtype, int64_t n, ferry_cref x,
                                double *out);
 /**
- * y = alpha·op(A)·x + beta·y, A being m × n with lda ≥ n elements a row, op by trans
- * (FERRY_NO_TRANS, FERRY_TRANS); increments are not 0. With beta 0, y is not read.
+ * Computes y = alpha·op(A)·x + beta·y. A is m × n with lda ≥ n elements per row; trans
+ * (FERRY_NO_TRANS, FERRY_TRANS) selects op; increments are not 0. With beta 0, y is not read.
  */
 FERRY_API int ferry_math_gemv(ferry_queue *q, ferry_dtype dtype, int trans, int64_t m, int64_t n,
                               double alpha, ferry_cref a, int64_t lda, ferry_cref x, int64_t incx,
                               double beta, ferry_ref y, int64_t incy);
 /**
- * C = alpha·op(A)·op(B) + beta·C, C being m × n, op(A) m × k, op(B) k × n; leading dimensions are
- * elements a stored row. With beta 0, C is not read.
+ * Computes C = alpha·op(A)·op(B) + beta·C. C is m × n, op(A) m × k, op(B) k × n; leading dimensions
+ * are elements per stored row. With beta 0, C is not read.
  */
 FERRY_API int ferry_math_gemm(ferry_queue *q, ferry_dtype dtype, int trans_a, int trans_b,
                               int64_t m, int64_t n, int64_t k, double alpha, ferry_cref a,

@@ -42,40 +42,43 @@ FERRY_BEGIN_DECLS
 /** Bytes with replicas. Opaque, reference-counted; retains its devices. */
 typedef struct ferry_memory ferry_memory;
 
-/** The place of the newest bytes, in Caffe's terms: a view of the set of valid copies. */
+/** The place of the newest bytes in Caffe's terms, derived from the set of valid copies. */
 typedef enum ferry_memory_head_state {
-    FERRY_HEAD_UNINITIALIZED = 0, /* nowhere: never written */
-    FERRY_HEAD_AT_HOST = 1,       /* the host alone (HEAD_AT_CPU) */
-    FERRY_HEAD_AT_DEVICE = 2,     /* one or more devices, not the host (HEAD_AT_GPU) */
+    FERRY_HEAD_UNINITIALIZED = 0, /* no copy: the memory was never written */
+    FERRY_HEAD_AT_HOST = 1,       /* only the host (HEAD_AT_CPU) */
+    FERRY_HEAD_AT_DEVICE = 2,     /* one or more devices, but not the host (HEAD_AT_GPU) */
     FERRY_HEAD_SYNCED = 3         /* the host and at least one device */
 } ferry_memory_head_state;
 
 /**
- * Runs once, after all work on the adopted memory is done, on the thread that released the memory;
- * no ferry lock is held. It should return. If it throws, jumps away, or its thread is cancelled in
- * it, ferry stays consistent: the release has been completed, except that the device may stay open
- * permanently; and deleters that were to run after it run at the end of a later call of this thread
- * that releases memory or waits, or never if there is no such call. In the rest of ferry a thread
- * must not be cancelled: it may hold a lock.
+ * The deleter of adopted memory. ferry calls it once, after all work on the memory is done, on the
+ * thread that released the memory; no ferry lock is held. It should return. If it throws, jumps
+ * away, or its thread is cancelled in it, ferry stays consistent: the release is complete, except
+ * that the device may stay open permanently. Deleters that had to run after it run at the end of a
+ * later call of this thread that releases memory or waits, or never if there is no such call.
+ * Elsewhere in ferry a thread must not be cancelled, because it may hold a lock.
  */
 typedef void (*ferry_memory_deleter)(void *arg);
 
-/** With adopt: ferry must not write there. Writing accesses to that copy fail with FERRY_EPERM. */
+/**
+ * A flag of ferry_memory_adopt: ferry must not write to the memory. Accesses that write to that
+ * copy fail with FERRY_EPERM.
+ */
 #define FERRY_ADOPT_READONLY 1u
 
 /**
- * `bytes` bytes (0 is allowed) whose home is `home`; allocates no storage yet. One reference, owned
- * by the caller. Errors: FERRY_EINVAL for a NULL home, FERRY_ENOMEM, the error of opening the
- * device; *out is then unchanged.
+ * Creates a memory of `bytes` bytes (0 is allowed) whose home is `home`, without storage. The
+ * caller owns its one reference. Errors: FERRY_EINVAL for a NULL home, FERRY_ENOMEM, the error of
+ * opening the device; *out is then unchanged.
  */
 FERRY_API int ferry_memory_create(ferry_device *home, size_t bytes, ferry_memory **out);
 
-/** One more reference; returns `m`. NULL is accepted. Any thread; cannot fail. */
+/** Adds a reference and returns `m`. NULL is accepted. Callable from any thread; cannot fail. */
 FERRY_API ferry_memory *ferry_memory_retain(ferry_memory *m);
 
 /**
- * One reference less; the last waits for pending work, frees every copy and runs deleters. NULL is
- * accepted. Any thread; cannot fail.
+ * Removes a reference; removing the last one waits for pending work, frees every copy and runs
+ * deleters. NULL is accepted. Callable from any thread; cannot fail.
  */
 FERRY_API void ferry_memory_release(ferry_memory *m);
 
@@ -143,7 +146,8 @@ FERRY_API int ferry_memory_adopt(ferry_memory *m, ferry_device *where, ferry_ref
  * without waiting for it where the plugin can copy asynchronously. Does nothing if that copy is
  * valid, or if the memory was never written. A later access there waits for the copy. If the copy
  * fails, that place's copy stays invalid and its next access returns the error. May run beside
- * readers. Errors as ferry_memory_access, including FERRY_ELOST for lost contents. [async_gpu_push]
+ * readers. Errors are those of ferry_memory_access, including FERRY_ELOST for lost contents.
+ * [async_gpu_push]
  */
 FERRY_API int ferry_memory_prefetch(ferry_memory *m, ferry_device *where, ferry_queue *q);
 

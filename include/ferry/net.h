@@ -27,11 +27,13 @@ FERRY_BEGIN_DECLS
 typedef struct ferry_net ferry_net;
 /**
  * The arithmetic of a TEST net's convolutions and inner products. BF16 rounds their inputs and
- * weights, or the weights alone, to 8 bits (FERRY_MATH_BF16) where the device gains by it. All
- * else is F32, and so are nets that run backward. ferry_net_get_layer_info reports each layer's.
+ * weights, or only the weights, to 8 bits of significand (FERRY_MATH_BF16) if that is faster on the
+ * device. Other layers, and nets that run backward, compute in F32. ferry_net_get_layer_info
+ * reports the precision of each layer.
  */
 typedef enum ferry_precision {
-    FERRY_PRECISION_DEFAULT = 0, /* of the environment: FERRY_PRECISION=f32 or bf16; else F32 */
+    FERRY_PRECISION_DEFAULT = 0, /* from the environment: FERRY_PRECISION=f32 or bf16; F32 if it is
+                                  * not set */
     FERRY_PRECISION_F32 = 1,
     FERRY_PRECISION_BF16 = 2
 } ferry_precision;
@@ -51,13 +53,15 @@ typedef struct ferry_net_options {
     size_t struct_size; /* sizeof(ferry_net_options) of the caller */
     ferry_phase phase;
     int level;                 /* compared with min_level and max_level of NetStateRule */
-    const char *const *stages; /* stage_count strings */
+    const char *const *stages; /* an array of stage_count strings */
     size_t stage_count;
     const char *place; /* "conv*=opencl:0, type:Pooling=cpu"; the first match wins, else `dev` */
-    const char *text;  /* the prototxt's text instead of the file; the path is then only a name */
-    size_t text_size;  /* bytes; with text only */
-    uint64_t seed;     /* of fillers and dropout; 0 means 1; see ferry_net_seed */
-    const char *const *keep; /* keep_count readable blobs; "*": all blobs, without fusion */
+    const char *text;  /* the prototxt's text instead of the file; the path is then used only as a
+                        * name */
+    size_t text_size;  /* the length of the text in bytes */
+    uint64_t seed;     /* the seed of fillers and dropout; 0 means 1; see ferry_net_seed */
+    const char *const *keep; /* the names of keep_count blobs that stay readable; "*": all blobs,
+                              * without fusion */
     size_t keep_count;
     bool no_plan;  /* in TEST, each blob has its own memory */
     bool no_fuse;  /* in TEST, layers are not fused */
@@ -76,9 +80,10 @@ typedef struct ferry_net_options {
      * write; a folder exchanged between check and use is not detected. Reading is not restricted.
      */
     const char *allow_write;
-    const char *segments; /* a trusted folder for segments that plugins compile; NULL: none */
+    const char *segments; /* a trusted folder for segments that plugins compile; NULL: they are not
+                           * stored */
     bool ignore_quantization; /* computes in F32 in spite of known ranges (net_ranges.h) */
-    ferry_precision precision; /* of products */
+    ferry_precision precision; /* the precision of convolutions and inner products */
 } ferry_net_options;
 
 /**
@@ -102,17 +107,18 @@ FERRY_API void ferry_net_close(ferry_net *net);
 
 /** The result of a load for one layer or one entry of the file. */
 typedef enum ferry_net_load_state {
-    FERRY_LOAD_DONE = 0,   /* the layer's parameters were loaded */
-    FERRY_LOAD_NONE = 1,   /* the file has none; the layer keeps its parameters */
+    FERRY_LOAD_DONE = 0,   /* the file has parameters for the layer, which were loaded */
+    FERRY_LOAD_NONE = 1,   /* the file has no parameters for the layer, which keeps its own */
     FERRY_LOAD_UNUSED = 2, /* the file has parameters for a layer that the net lacks */
-    FERRY_LOAD_SHARED = 3  /* the layer shares those of another layer, which were loaded */
+    FERRY_LOAD_SHARED = 3  /* the layer shares the parameters of another layer, which were loaded */
 } ferry_net_load_state;
 
 /** A line of a load report. `layer` is borrowed from the net until its next load or close. */
 typedef struct ferry_net_load_line {
     const char *layer;
     ferry_net_load_state state;
-    int blobs; /* parameter blobs of the layer; for FERRY_LOAD_UNUSED, in the file */
+    int blobs; /* the number of the layer's parameter blobs; for FERRY_LOAD_UNUSED, of those in the
+                * file */
 } ferry_net_load_line;
 
 /**

@@ -23,33 +23,38 @@ typedef struct ferry_net_layer_info {
     const char *name, *type;
     const char *device;        /* the device that it is placed on */
     ferry_operation_tier tier; /* the worst of its operations; HOST if its own function computes */
-    int operations;            /* of its forward pass */
+    int operations;            /* the number of operations of its forward pass */
     double ms;    /* per pass while measuring; 0 before, and if another layer does its work */
-    double flops; /* per pass: multiplications and additions of convolutions, inner products */
-    uint64_t bytes_moved; /* per pass: to, from and on the devices */
+    double flops; /* per pass: the multiplications and additions of its convolutions and inner
+                   * products */
+    uint64_t bytes_moved; /* per pass: bytes copied to, from and on the devices */
     bool needs_backward;  /* ferry_net_backward runs the layer */
-    /* Of the backward pass: 0 and FERRY_TIER_OWN for a layer that it does not run. */
+    /* The tier of the backward pass: FERRY_TIER_OWN, with 0 operations, for a layer that it does
+     * not run. */
     ferry_operation_tier backward_tier;
     int backward_operations;
     double backward_ms, backward_flops;
     uint64_t backward_bytes_moved;
-    int segment; /* the number of the segment that the plugin runs it in, from 1; 0: in none */
-    double device_ms, backward_device_ms; /* with FERRY_NET_MEASURE_DEVICE, on its clock */
+    int segment; /* the number, from 1, of the segment in which the plugin computes it; 0: no
+                  * segment */
+    double device_ms, backward_device_ms; /* with FERRY_NET_MEASURE_DEVICE: the times on the
+                                           * device's clock */
     /**
-     * Of its convolutions and inner products: "f32", "bf16" or "int8"; "" if it has none, or if
-     * another layer or a segment computes them.
+     * The precision of its convolutions and inner products: "f32", "bf16" or "int8". "" if it has
+     * none, or if another layer or a segment computes them.
      */
     const char *precision;
 } ferry_net_layer_info;
 
 /** Values of ferry_net_set_measuring. */
 typedef enum ferry_net_measuring {
-    FERRY_NET_MEASURE_OFF,   /* nothing: layers run together */
-    FERRY_NET_MEASURE_HOST,  /* each layer by itself, in host time */
-    FERRY_NET_MEASURE_DEVICE /* the same, and its work on the device's clock (profile.h) */
+    FERRY_NET_MEASURE_OFF,   /* nothing is measured: layers run together */
+    FERRY_NET_MEASURE_HOST,  /* each layer is run by itself and measured in host time */
+    FERRY_NET_MEASURE_DEVICE /* as FERRY_NET_MEASURE_HOST, and the layer's work is measured on the
+                              * device's clock (profile.h) */
 } ferry_net_measuring;
 
-/** The number of layers, with split layers. 0 for NULL. */
+/** The number of layers, including inserted splits. 0 for NULL. */
 FERRY_API int ferry_net_layer_count(const ferry_net *net);
 
 /**

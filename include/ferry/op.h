@@ -59,17 +59,20 @@ FERRY_API void ferry_op_desc_init(ferry_op_desc *op, uint32_t kind);
  * Makes a contiguous operand of `rank` axes. `order` lists the axes from outermost to innermost in
  * memory; NULL means row-major, 0, 1, 2, …. Channels-last with four axes is {0, 2, 3, 1}. The
  * arguments are not checked here: ferry_op_desc_check refuses an operand made from values out of
- * range. Any thread.
+ * range. Callable from any thread.
  */
 FERRY_API ferry_operand ferry_operand_make(ferry_dtype dtype, const int64_t *shape, int rank,
                                            const uint8_t *order);
 
-/** Whether the operand is plain: row-major and contiguous. False for NULL. Any thread. */
+/**
+ * Whether the operand is plain: row-major and contiguous. False for NULL. Callable from any thread.
+ */
 FERRY_API bool ferry_operand_is_plain(const ferry_operand *operand);
 
 /**
  * The extent of the operand: bytes from the start of its first element to the end of its last. 0
- * for an operand without elements, FERRY_EOVERFLOW for an extent of 2⁶³ bytes or more. Any thread.
+ * for an operand without elements, FERRY_EOVERFLOW for an extent of 2⁶³ bytes or more. Callable
+ * from any thread.
  */
 FERRY_API int64_t ferry_operand_extent(const ferry_operand *operand);
 
@@ -78,7 +81,7 @@ FERRY_API int64_t ferry_operand_extent(const ferry_operand *operand);
  * strides of outputs that do not overlap, known numbers, and sizes below 2⁶³. All tiers rely on
  * this check. FERRY_EINVAL for an unknown kind or pass, a wrong number of operands, a dtype, a
  * parameter out of range, or overlap; FERRY_ESHAPE for two sizes that do not match, with both in
- * the message; FERRY_EOVERFLOW. Uses no device. Any thread.
+ * the message; FERRY_EOVERFLOW. Uses no device. Callable from any thread.
  */
 FERRY_API int ferry_op_desc_check(const ferry_op_desc *op);
 
@@ -91,9 +94,9 @@ typedef struct ferry_operation_plan {
     ferry_operation_tier tier;
     uint32_t steps;               /* calls of plugin entries in a run */
     uint8_t order[FERRY_OP_AXES]; /* preferred axis order of in[0] and out[0]; all 0: any */
-    uint64_t packed_bytes;        /* constants in the plugin's packed format */
-    uint64_t workspace_bytes;     /* needed during a run */
-    uint32_t math;                /* those of the operation's FERRY_MATH_… that it uses */
+    uint64_t packed_bytes;        /* the size of constants in the plugin's packed format */
+    uint64_t workspace_bytes;     /* the number of bytes needed during a run */
+    uint32_t math;                /* the bits FERRY_MATH_… of the operation that it uses */
 } ferry_operation_plan;
 
 /**
@@ -106,7 +109,8 @@ FERRY_API int ferry_operation_query(ferry_device *dev, const ferry_op_desc *op,
 
 /**
  * Prepares `op` for `dev`: opens the device if it is not open, chooses the tier and compiles
- * kernels. Copies `op`. The caller destroys the operation. Errors as ferry_operation_query.
+ * kernels. Copies `op`. The caller destroys the operation. Errors are those of
+ * ferry_operation_query.
  */
 FERRY_API int ferry_operation_create(ferry_device *dev, const ferry_op_desc *op,
                                      ferry_operation **out);
@@ -117,7 +121,7 @@ FERRY_API int ferry_operation_get_plan(const ferry_operation *operation, ferry_o
 /** The location of an operand: a memory, and the offset of the operand's first element in it. */
 typedef struct ferry_operation_location {
     ferry_memory *memory;
-    uint64_t offset; /* bytes; a multiple of the element size */
+    uint64_t offset; /* in bytes; a multiple of the element size */
 } ferry_operation_location;
 
 /**
@@ -159,14 +163,14 @@ FERRY_API int ferry_operation_run(ferry_operation *operation, ferry_queue *q,
 typedef struct ferry_operation_stats {
     size_t struct_size;
     uint64_t runs;
-    uint64_t packs; /* how often constants were packed */
+    uint64_t packs; /* the number of times that constants were packed */
     /** Bytes of the operands of all runs on the host tier: an upper bound of the bytes copied. */
     uint64_t host_bytes;
 } ferry_operation_stats;
 
 /**
- * Copies the operation's counters to *out; the caller sets out->struct_size. FERRY_EINVAL. Any
- * thread.
+ * Copies the operation's counters to *out; the caller sets out->struct_size. FERRY_EINVAL. Callable
+ * from any thread.
  */
 FERRY_API int ferry_operation_get_stats(const ferry_operation *operation,
                                         ferry_operation_stats *out);

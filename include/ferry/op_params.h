@@ -13,13 +13,16 @@
 
 FERRY_BEGIN_DECLS
 
-/** Limits: axes of an operand, spatial axes of a window, inputs, outputs, epilogue steps. */
+/**
+ * Limits: the number of axes of an operand, spatial axes of a window, inputs, outputs, epilogue
+ * steps.
+ */
 #define FERRY_OP_AXES     8
 #define FERRY_OP_SPATIAL  3
 #define FERRY_OP_INPUTS   6
 #define FERRY_OP_OUTPUTS  4
 #define FERRY_OP_EPILOGUE 4
-/** Bytes of a name of FERRY_OP_NAMED, with its NUL. */
+/** The size of a name of FERRY_OP_NAMED, with its NUL. */
 #define FERRY_OP_NAME 32
 
 /*
@@ -191,7 +194,7 @@ typedef union ferry_op_params {
     } update;
     struct {
         char name[FERRY_OP_NAME];
-        uint32_t bytes; /* used bytes of block */
+        uint32_t bytes; /* number of used bytes of block */
         uint32_t reserved;
         unsigned char block[216];
     } named;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file op_plugin.h
- * What a plugin with operations includes: op_table.h, the table "ferry.op/1", and op_types.h, the
- * kinds.
+ * The header for plugins with operations. It includes op_table.h, the table "ferry.op/1", and
+ * op_types.h, the kinds.
  */
 #ifndef FERRY_OP_PLUGIN_H
 #define FERRY_OP_PLUGIN_H

@@ -25,7 +25,7 @@ FERRY_BEGIN_DECLS
 /**
  * The number of the kind's own inputs: in[0] to in[n - 1]. The operands of epilogue steps follow
  * them, in the order of the steps; without such an operand all n_in inputs are the kind's. Only the
- * number says whether an optional input, such as a bias, is present. Any thread.
+ * number says whether an optional input, such as a bias, is present. Callable from any thread.
  */
 static inline uint32_t ferry_op_own_inputs(const ferry_op_desc *op)
 {
@@ -55,7 +55,7 @@ static inline uint32_t ferry_op_own_inputs(const ferry_op_desc *op)
 /** A plugin's answer to query. ferry sets struct_size and zeroes the rest before the call. */
 typedef struct ferry_op_answer {
     uint32_t struct_size;
-    uint32_t epilogue; /* number of steps, from the first, that the plugin computes */
+    uint32_t epilogue; /* the number of steps, from the first, that the plugin computes */
     /**
      * The fastest order of the axes of in[0] and out[0], outermost first: 0 2 3 1 is channels-last.
      * All 0: no preference.
@@ -71,7 +71,7 @@ typedef struct ferry_op_answer {
      */
     uint64_t packed_key;
     uint64_t workspace_bytes; /* bytes that a run needs */
-    uint32_t math;            /* those of op->math that the operation uses; since 1.2 */
+    uint32_t math;            /* the bits of op->math that the operation uses; since 1.2 */
     uint32_t reserved;
 } ferry_op_answer;
 
@@ -96,12 +96,13 @@ typedef struct ferry_op_run_args {
 typedef struct ferry_op_list {
     uint32_t struct_size;
     uint32_t reserved;
-    uint64_t id;      /* not 0; a process never uses it for another list */
+    uint64_t id;      /* never 0; a process does not use it for another list */
     uint64_t count;   /* calls of run */
-    uint64_t repeats; /* how often ferry has already announced this list without a failure */
+    uint64_t repeats; /* the number of times that ferry has announced this list before without a
+                       * failure */
 } ferry_op_list;
 
-/** A plugin's answer to begin. */
+/** The plugin's answer to begin. */
 /** ferry calls run for each operation, and does not call end. */
 #define FERRY_OP_LIST_RUN 0u
 /**
@@ -129,14 +130,15 @@ typedef struct ferry_op_table {
     /**
      * Decides whether the device supports `op`: returns 0 and fills in *out, or returns
      * FERRY_EUNSUPPORTED, for which a call of host->error is optional. Must not compile, measure or
-     * allocate, and answers equally each time [rule 56]. Any thread.
+     * allocate, and answers equally each time [rule 56]. Callable from any thread.
      */
     int (*query)(void *dev, const ferry_op_desc *op, ferry_op_answer *out);
     /**
      * Prepares `op` as query answered; if it accepted fewer steps of an epilogue, ferry has asked
      * again, and `op` has these steps and their operands alone [rule 64]. Compiles kernels and
      * chooses an algorithm, by heuristics and never by measuring. Copies the parts of `op` that it
-     * needs later. May block. FERRY_ENOMEM, FERRY_EDEVICE; the state is then as before. Any thread.
+     * needs later. May block. FERRY_ENOMEM, FERRY_EDEVICE; the state is then as before. Callable
+     * from any thread.
      */
     int (*create)(void *dev, const ferry_op_desc *op, void **out_prepared);
     /**
@@ -174,7 +176,8 @@ typedef struct ferry_op_table {
     int (*end)(void *dev, void *queue, uint64_t id, uint32_t discard);
     /**
      * The list does not come again: frees its recording, if there is one. ferry has waited for its
-     * work, and calls this before it destroys an operation of the list. Any thread. Cannot fail.
+     * work, and calls this before it destroys an operation of the list. Callable from any thread.
+     * Cannot fail.
      */
     void (*forget)(void *dev, uint64_t id);
 } ferry_op_table;

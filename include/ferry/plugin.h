@@ -122,7 +122,7 @@ typedef struct ferry_plugin_ops {
      */
     int (*host_alloc)(void *dev, uint64_t bytes, uint32_t flags, void **out_ptr,
                       uint32_t *out_flags);
-    /** Frees a block from host_alloc. Any thread. */
+    /** Frees a block from host_alloc. Callable from any thread. */
     int (*host_free)(void *dev, void *ptr);
     /**
      * Makes `bytes` bytes of host memory at `ptr`, from host_alloc or not, usable as device memory

@@ -22,7 +22,7 @@ FERRY_BEGIN_DECLS
  * queue. FERRY_EUNSUPPORTED if the device cannot measure, or this queue cannot: one that wraps an
  * object of the program, or whose vendor's object the program has. FERRY_EINVAL for NULL, between
  * ferry_queue_begin and ferry_queue_end, and for an end without a begin. After a failure the queue
- * is as before. Any thread.
+ * is as before. Callable from any thread.
  */
 FERRY_API int ferry_queue_profile(ferry_queue *q, bool on);
 

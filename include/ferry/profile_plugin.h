@@ -65,7 +65,7 @@ typedef struct ferry_profile_table {
     /**
      * Describes the clock, with a moment of this call. ferry calls it before the first start, and
      * again from time to time, since two clocks drift. frequency and resolution never change
-     * [rule 69]. May block, but not until work of other calls is done. Any thread.
+     * [rule 69]. May block, but not until work of other calls is done. Callable from any thread.
      */
     int (*clock)(void *dev, ferry_profile_clock *out);
     /**

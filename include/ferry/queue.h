@@ -85,7 +85,7 @@ FERRY_API int ferry_queue_native(ferry_queue *q, const char *what, void *out, si
 /**
  * Makes a queue of the program's own vendor object (a cudaStream_t, a cl_command_queue of the
  * device's context). The object stays the program's and must outlive the queue, which the caller
- * destroys. Errors as ferry_queue_create.
+ * destroys. Errors are those of ferry_queue_create.
  */
 FERRY_API int ferry_queue_wrap(ferry_device *dev, void *native, ferry_queue **out);
 

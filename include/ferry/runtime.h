@@ -102,7 +102,7 @@ FERRY_API int ferry_runtime_set_option(ferry_runtime *rt, const char *plugin, co
  * *out is borrowed from the runtime. Choosing by name opens that plugin and no other; NULL follows
  * the order of FERRY_BACKEND or plugins.conf and stops at the first that works. Errors:
  * FERRY_ENODEV with the load report's reasons, the plugin's own error if exactly one was asked for;
- * *out is then untouched. Any thread.
+ * *out is then untouched. Callable from any thread.
  */
 FERRY_API int ferry_runtime_get_device(ferry_runtime *rt, const char *name, ferry_device **out);
 
@@ -128,7 +128,8 @@ FERRY_API int ferry_runtime_device_at(ferry_runtime *rt, int index, ferry_device
  * ferry_device_owns returns 1, in no given order, in *out, borrowed; NULL if there is no such
  * device. Only open devices are asked, and those that are lost or cannot tell are skipped, so NULL
  * means that no device is known to own it. Errors: FERRY_EINVAL for NULL; if no device owns it, the
- * error of asking one (FERRY_EDEVICE, FERRY_EFORKED). *out is then unchanged. Any thread.
+ * error of asking one (FERRY_EDEVICE, FERRY_EFORKED). *out is then unchanged. Callable from any
+ * thread.
  */
 FERRY_API int ferry_runtime_find_owner(ferry_runtime *rt, const void *handle, ferry_device **out);
 
@@ -137,7 +138,7 @@ FERRY_API int ferry_runtime_find_owner(ferry_runtime *rt, const void *handle, fe
  * mode, an ELF file of this machine, the note that FERRY_PLUGIN makes), and finds a symbol of it;
  * *out is valid for the life of the process. A refused file stays refused until the runtime is
  * closed. FERRY_EPERM, FERRY_EPLUGIN, FERRY_EABI, FERRY_EIO with the reason and a remedy,
- * FERRY_EINVAL, FERRY_ENOMEM. Runs the file's constructors. Any thread.
+ * FERRY_EINVAL, FERRY_ENOMEM. Runs the file's constructors. Callable from any thread.
  */
 FERRY_API int ferry_runtime_load_library(ferry_runtime *rt, const char *path, const char *symbol,
                                          const void **out);
@@ -190,7 +191,7 @@ FERRY_API int ferry_runtime_option_at(ferry_runtime *rt, const char *plugin, int
  * all devices that were found.
  *
  * The child is forked: in a program with several threads it may inherit a lock that another thread
- * held, and hang until the timeout. Any thread.
+ * held, and hang until the timeout. Callable from any thread.
  */
 FERRY_API int ferry_runtime_probe(ferry_runtime *rt, const char *plugin, int timeout_ms,
                                   int *out_count);

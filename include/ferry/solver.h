@@ -124,7 +124,7 @@ FERRY_API int ferry_solver_apply_update(ferry_solver *s);
 
 /**
  * Runs iterations up to max_iter. Then writes a snapshot, unless that iteration has one or
- * snapshot_after_train is false, and runs the test nets if a test is due. Errors as
+ * snapshot_after_train is false, and runs the test nets if a test is due. Errors are those of
  * ferry_solver_step. [Solve]
  */
 FERRY_API int ferry_solver_solve(ferry_solver *s);

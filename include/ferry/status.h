@@ -48,8 +48,8 @@ enum ferry_status {
 };
 
 /**
- * The general sentence for a code, in static storage; "unknown error" for any other value. Any
- * thread.
+ * The general sentence for a code, in static storage; "unknown error" for any other value. Callable
+ * from any thread.
  */
 FERRY_API const char *ferry_strerror(int code);
 
@@ -71,7 +71,10 @@ FERRY_API int ferry_last_error_code(void);
  */
 FERRY_API int ferry_error_set(int code, const char *fmt, ...) FERRY_PRINTF(2, 3);
 
-/** "major.minor.patch" of the running library, or with "~rcN"; static storage. Any thread. */
+/**
+ * "major.minor.patch" of the running library, or with "~rcN"; static storage. Callable from any
+ * thread.
+ */
 FERRY_API const char *ferry_version(void);
 
 /** Log levels, as FERRY_LOG names them: error, warn, info, debug. */
@@ -90,13 +93,13 @@ FERRY_API const char *ferry_version(void);
  * `fn`: it queues its line, and the thread in that call, or the next one that calls ferry, passes
  * on up to 16 lines of other threads. At most 1024 lines are queued; further ones are dropped, and
  * a line gives their number. Lines already on their way when this returns may still reach the
- * former function. Any thread.
+ * former function. Callable from any thread.
  */
 FERRY_API void ferry_log_set_handler(void (*fn)(void *arg, int level, const char *line), void *arg);
 
 /**
  * Writes a line to the log at FERRY_LOG_…, for libraries on top of ferry. Dropped where FERRY_LOG
- * asks for less. Any thread.
+ * asks for less. Callable from any thread.
  */
 FERRY_API void ferry_log_write(int level, const char *fmt, ...) FERRY_PRINTF(2, 3);
 

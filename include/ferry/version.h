@@ -28,7 +28,7 @@ FERRY_BEGIN_DECLS
 
 /**
  * FERRY_VERSION_OF of the running library. A value below FERRY_VERSION means that the program was
- * compiled with newer headers. Any thread.
+ * compiled with newer headers. Callable from any thread.
  */
 FERRY_API int ferry_version_number(void);
 

@@ -53,7 +53,7 @@ static inline int ferry__descending(float a, float b)
 
 /*
  * The path of a file or folder: `path` if it exists, otherwise relative to the folder of the file
- * `namer`; free it. FERRY_EIO names both places if neither exists; FERRY_ENOMEM.
+ * `namer`; the caller frees it. FERRY_EIO names both places if neither exists; FERRY_ENOMEM.
  */
 int ferry__find_file(const char *path, const char *namer, char **out);
 

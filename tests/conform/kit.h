@@ -31,7 +31,7 @@ extern struct kit kit;
  * time.
  */
 void kit_case(const char *fmt, ...) FERRY_PRINTF(1, 2);
-/* Ends the group: "case: message". Any thread. */
+/* Ends the group: "case: message". Callable from any thread. */
 _Noreturn void kit_fail(const char *fmt, ...) FERRY_PRINTF(1, 2);
 _Noreturn void kit_not_offered(const char *fmt, ...) FERRY_PRINTF(1, 2);
 /* The summary of a group that passes. */

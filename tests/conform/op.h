@@ -87,7 +87,7 @@ void op_whole_close(struct op_whole *w);
 /* Uniform numbers in [least, most), the same for the same seed. */
 void op_array_fill(struct op_array *a, double least, double most, unsigned seed);
 struct op_view op_array_view(const struct op_array *a);
-/* Packs constants if `prepares`, and runs, without a wait. Any thread. */
+/* Packs constants if `prepares`, and runs, without a wait. Callable from any thread. */
 void op_whole_submit(struct op_whole *w, void *queue, bool prepares);
 void op_whole_download(struct op_whole *w);
 /* Uploads the arrays, packs constants if `prepares`, runs, waits, and downloads the outputs. */

@@ -113,7 +113,7 @@ long double op_unary_slope(uint32_t function, long double r, double a, double b,
 /*
  * The reference as a plugin's table, for tests that link unit/arith.c too: device and queue are
  * NULL, references are host pointers, and run returns when all outputs are written, each element
- * rounded once. Any thread.
+ * rounded once. Callable from any thread.
  */
 extern const ferry_op_table reference_table;
 

@@ -21,7 +21,7 @@ inline int64_t elements(const std::vector<MatShape> &shapes)
     return n;
 }
 
-/** The elements of a window, or of the axes of a shape from the third on. */
+/** The number of elements of a window, or of the axes of a shape from the third on. */
 inline int64_t area(const MatShape &shape)
 {
     int64_t n = 1;
@@ -42,13 +42,15 @@ inline int64_t pooling_flops(const ferry_proto *message, int64_t outputs)
                       (ferry_proto_integer(of, "pool", 0) == 1));
 }
 
-/** Of one layer; 0 of a type without a rule, such as one that only moves its input. */
+/**
+ * The operations of one layer; 0 for a type without a rule, such as one that only moves its input.
+ */
 inline int64_t flops(const std::string &type, const ferry_proto *message, const MatShape &weights,
                      const std::vector<MatShape> &ins, const std::vector<MatShape> &outs)
 {
     const int64_t n = elements(outs);
 
-    if (type == "Convolution") /* a grouped one counts as a whole one */
+    if (type == "Convolution") /* a grouped convolution counts as one without groups */
         return n * (2 * area(weights) * ins[0][1] + 1);
     if (type == "Deconvolution")
         return 2 * area(weights) * outs[0][1] * elements(ins);

@@ -17,15 +17,17 @@ namespace detail
 
 /** A layer. */
 struct Node {
-    int place;                 /* in ferry's net; −1 of the inputs */
-    std::string name, written; /* OpenCV's name, and the text's */
+    int place;                 /* the index in ferry's net; −1 for the inputs */
+    std::string name, written; /* OpenCV's name, and the name in the text */
     std::string type;
-    std::vector<std::string> bottoms, tops; /* tops of Silence, which has none: its bottoms */
-    std::vector<int> makers;                /* of each top the layer that had made it by then */
-    bool consumed;                          /* whether a layer takes one of its tops */
+    std::vector<std::string> bottoms, tops; /* for Silence, which has no tops, `tops` has its
+                                             * bottoms */
+    std::vector<int> makers;                /* for each bottom: the layer that had written it by
+                                             * then */
+    bool consumed;                          /* a layer has one of its tops as a bottom */
 };
 
-/** All of them, without the splits that a net inserts. */
+/** All layers, without the splits that a net inserts. */
 class Graph
 {
   public:
@@ -59,7 +61,7 @@ class Graph
         }
         return -1;
     }
-    /** The layers of which no layer takes a top. */
+    /** The layers whose tops no layer has as a bottom. */
     std::vector<int> unconnected() const
     {
         std::vector<int> out;
@@ -81,7 +83,7 @@ class Graph
         }
         return false;
     }
-    /** Whether a layer's tops are outputs of the net: no layer takes them. */
+    /** Whether a layer's tops are outputs of the net: no layer has them as bottoms. */
     bool is_end(int number) const
     {
         const Node &node = nodes[static_cast<size_t>(number)];
@@ -114,7 +116,7 @@ class Graph
             nodes[static_cast<size_t>(maker_.at(bottom))].consumed = true;
         for (const std::string &top : tops)
             maker_[top] = static_cast<int>(nodes.size());
-        if (type == "Silence") /* as in OpenCV, whose layer passes its inputs on */
+        if (type == "Silence") /* as in OpenCV, where the layer passes its inputs on */
             tops = bottoms;
         std::vector<int> makers;
         for (const std::string &top : tops)
@@ -131,14 +133,14 @@ class Graph
                !name.compare(name.size() - end.size(), end.size(), end) &&
                !name.find(bottoms[0] + "_");
     }
-    /** The top that a blob is a copy of, if a split made it; else itself. */
+    /** The top that a blob is a copy of, if a split made the blob; else the blob itself. */
     std::string origin(const std::string &blob) const
     {
         const std::map<std::string, std::string>::const_iterator found = origins_.find(blob);
 
         return found == origins_.end() ? blob : found->second;
     }
-    /** Of layers with one name the second gets name_1. */
+    /** A unique name: if several layers have one name, the second gets name_1. */
     std::string unused(const std::string &name)
     {
         const int before = taken_[name]++;

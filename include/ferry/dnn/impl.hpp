@@ -16,7 +16,7 @@ FERRY_DNN_BEGIN
 namespace detail
 {
 
-/** A file of weights; one that was written for this is removed with the object. */
+/** A file of weights. A temporary one is removed with the object. */
 class Weights
 {
   public:
@@ -40,15 +40,15 @@ class Weights
     bool remove_;
 };
 
-/** A layer with the shapes of its bottoms and tops. */
+/** A layer, with the shapes of its bottoms and tops. */
 struct Line {
     int number;
     std::vector<MatShape> ins, outs;
 };
 
 /**
- * Detections as OpenCV orders them: by image, the best first, in `rows` rows, of which the last are
- * zeros.
+ * The detections in OpenCV's order: by image, the best first. The result has `rows` rows, of which
+ * the last are zeros.
  */
 inline Mat padded(const Mat &found, size_t rows)
 {
@@ -79,14 +79,14 @@ class Impl
     Impl(const Impl &) = delete;
     Impl &operator=(const Impl &) = delete;
 
-    /** From a text, which errors call `name`, and weights, which may be NULL. */
+    /** Reads a text, which errors call `name`, and weights, which may be NULL. */
     void read(const std::string &text, const std::string &name,
               const std::shared_ptr<Weights> &weights)
     {
         if (text.find('\0') != std::string::npos)
             fail(FAILED, name + ": a binary file, not a prototxt; the prototxt comes first",
                  "readNetFromCaffe");
-        if (is_empty(text)) { /* an error unless it is a prototxt */
+        if (is_empty(text)) { /* an empty text is an error unless it is a prototxt */
             Runner(device_of(target_), with_a_layer(text), name, {}, fuse_);
             return;
         }
@@ -104,7 +104,7 @@ class Impl
     {
         return text_.empty();
     }
-    /** Whether the shapes of all inputs were known. */
+    /** Whether the shapes of all inputs are known, so that the net is open. */
     bool is_open() const
     {
         return main_ != nullptr;
@@ -148,7 +148,7 @@ class Impl
 
     // ---- passes ----
 
-    /** All tops of each of the layers. */
+    /** Runs the net and returns all tops of each of the layers. */
     std::vector<std::vector<Mat>> forward(const std::vector<int> &numbers)
     {
         check_given();
@@ -164,7 +164,7 @@ class Impl
         return out;
     }
 
-    /** The milliseconds of each layer in a pass that is run for this. */
+    /** The time of each layer in milliseconds, in a pass that is run for this purpose. */
     std::vector<double> profile()
     {
         std::vector<double> out;
@@ -232,7 +232,8 @@ class Impl
 
     // ---- shapes ----
 
-    /** Each layer with its shapes, for inputs of those shapes, or of none: of the present ones. */
+    /** Each layer with its shapes, for inputs of those shapes; without shapes, for the current
+     * ones. */
     std::vector<Line> lines(std::vector<MatShape> shapes, const char *function)
     {
         std::vector<Line> out;
@@ -248,7 +249,7 @@ class Impl
             out.push_back(line(whole, static_cast<int>(k), shapes));
         return out;
     }
-    /** The shapes of the inputs: as given, else as the text has them. */
+    /** The shapes of the inputs: those that were set, else those in the text. */
     std::vector<MatShape> input_shapes() const
     {
         std::vector<MatShape> out;
@@ -261,7 +262,7 @@ class Impl
         }
         return out;
     }
-    /** The LayerParameter of a layer but layer 0. */
+    /** The LayerParameter of a layer other than layer 0. */
     const ferry_proto *message(int number) const
     {
         return ferry_layer_message(
@@ -300,7 +301,7 @@ class Impl
         if (labels_.empty())
             labels_ = graph_.inputs;
     }
-    /** Loads the weights; the names of the layers that need some and got none. */
+    /** Loads the weights; returns the names of the layers that need some and got none. */
     std::vector<std::string> load(ferry_net *net) const
     {
         const ferry_net_load_report *report = nullptr;
@@ -339,7 +340,7 @@ class Impl
         }
         open(with_shapes(text_, shapes));
     }
-    /** With other options; parameters stay. After a failure nothing has changed. */
+    /** Opens the net with other options; parameters stay. After a failure nothing has changed. */
     void reopen(int target, bool fuse)
     {
         if (main_) {
@@ -355,7 +356,7 @@ class Impl
         target_ = target;
         fuse_ = fuse;
     }
-    /** The net that is open for those blobs; it has the parameters of the first one. */
+    /** The net that is open with those blobs kept; it has the parameters of the first net. */
     Runner &runner(const std::string &key, const std::vector<std::string> &keep)
     {
         for (std::list<Named>::iterator one = runners_.begin(); one != runners_.end(); ++one) {
@@ -435,7 +436,7 @@ class Impl
         }
         return out;
     }
-    /** Layer by layer, since a later one writes into a blob that is asked for. */
+    /** Runs layer by layer, because a later layer overwrites a requested blob. */
     std::vector<std::vector<Mat>> run_in_place(const std::vector<int> &numbers)
     {
         Runner &whole = runner("*", { "*" });
@@ -457,7 +458,7 @@ class Impl
             out.push_back(copies[n]);
         return out;
     }
-    /** Of DetectionOutput, how many detections of an image are kept; else 0. */
+    /** For DetectionOutput, the number of detections of an image that are kept; else 0. */
     size_t detections(int number) const
     {
         if (at(number).type != "DetectionOutput")
@@ -488,14 +489,15 @@ class Impl
     int target_;
     bool fuse_;
     uint64_t stamp_;
-    std::string text_, name_;          /* the text is "" of an empty net */
-    std::shared_ptr<Weights> weights_; /* until the net is open */
+    std::string text_, name_;          /* the text is "" for an empty net */
+    std::shared_ptr<Weights> weights_; /* set until the net is open */
     std::vector<std::string> shapeless_, labels_, without_;
     std::map<std::string, MatShape> shapes_;
     AllGiven given_;
     std::unique_ptr<Runner>
-        main_;                 /* for the outputs; NULL until the shapes of the inputs are known */
-    std::list<Named> runners_; /* for other blobs: the latest first, 4 at most */
+        main_;                 /* the net for the outputs; NULL until the shapes of the inputs are
+                                * known */
+    std::list<Named> runners_; /* nets for other blobs: the latest first, at most 4 */
     Graph graph_;
 };
 

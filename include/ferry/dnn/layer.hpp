@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file dnn/layer.hpp
- * Layers that a program looks at, their parameters, and a net as a picture. See ferry/dnn.hpp.
+ * Access to single layers and their parameters, and a net as a graph for Graphviz. See
+ * ferry/dnn.hpp.
  */
 #ifndef FERRY_DNN_LAYER_HPP
 #define FERRY_DNN_LAYER_HPP
@@ -21,9 +22,9 @@ Net opened_net(const std::string &text, const std::string &name,
 } // namespace detail
 
 /**
- * A layer of a net: its name, its type, and copies of its parameters, none of a layer that got no
- * weights. Matrices that are in `blobs` when the net runs for the first time after getLayer become
- * the parameters. [cv::dnn::Layer]
+ * A layer of a net: its name, its type, and copies of its parameters. `blobs` is empty if the layer
+ * got no weights. Matrices that are in `blobs` when the net runs for the first time after getLayer
+ * become the parameters. [cv::dnn::Layer]
  */
 class Layer
 {
@@ -31,7 +32,7 @@ class Layer
     Layer() : preferableTarget(0)
     {
     }
-    /** The place of a blob among the layer's outputs; −1 for another layer's. */
+    /** The index of a blob among the layer's outputs; −1 if it belongs to another layer. */
     int outputNameToIndex(const String &outputName) const
     {
         const std::vector<std::string>::const_iterator found =
@@ -93,7 +94,7 @@ inline Mat floats(const Mat &from, const char *function)
     return to;
 }
 
-/** (blob − mean of the channel) × scale as floats. */
+/** Computes (blob − mean of the channel) × scale as floats. */
 inline Mat normalised(const Mat &from, double scale, const Scalar &mean)
 {
     Mat to = floats(from, "setInput");
@@ -117,7 +118,7 @@ inline Mat normalised(const Mat &from, double scale, const Scalar &mean)
     return to;
 }
 
-/** A copy of a parameter; of one axis it has two, as OpenCV 4's matrices have. */
+/** A copy of a parameter. A parameter with one axis gets two, like OpenCV 4's matrices. */
 inline Mat param_copy(Impl &net, int number, int index, const char *function)
 {
     const ferry_blob *blob = net.param(number, index, function);
@@ -128,7 +129,7 @@ inline Mat param_copy(Impl &net, int number, int index, const char *function)
     return copy_of(blob, shape, function);
 }
 
-/** The layers that a program has asked for. */
+/** The layers that a program has requested. */
 class Layers
 {
   public:
@@ -152,7 +153,8 @@ class Layers
         return layer;
     }
 
-    /** Gives the net what programs put into blobs, and forgets the layers. */
+    /** Copies the matrices that programs have put into `blobs` to the net, and forgets the
+     * layers. */
     void flush(Impl &net)
     {
         for (const std::map<int, Ptr<Layer>>::value_type &one : layers_) {
@@ -187,7 +189,7 @@ inline std::string quoted(std::string text)
     return '"' + text + '"';
 }
 
-/** The layers as a digraph of Graphviz's. */
+/** The layers as a digraph for Graphviz. */
 inline std::string digraph(Impl &net)
 {
     std::map<std::string, int> makers;

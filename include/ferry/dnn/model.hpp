@@ -15,7 +15,7 @@ FERRY_DNN_BEGIN
 class Model
 {
   public:
-    /** From files, or from a net, which the model shares. */
+    /** Creates a model from files, or from a net, which the model shares. */
     explicit Model(const String &model, const String &config = "") : Model(readNet(model, config))
     {
     }
@@ -30,7 +30,7 @@ class Model
         if (!ins.empty() && ins[0].size() == 4)
             size_ = Size(ins[0][3], ins[0][2]);
     }
-    /** The size to which images are resized; at first that of the net's first input. */
+    /** Sets the size to which images are resized; by default that of the net's first input. */
     Model &setInputSize(const Size &size)
     {
         size_ = size;
@@ -40,13 +40,14 @@ class Model
     {
         return setInputSize(Size(width, height));
     }
-    /** The values to subtract from the channels. */
+    /** Sets the values that are subtracted from the channels. */
     Model &setInputMean(const Scalar &mean)
     {
         mean_ = mean;
         return *this;
     }
-    /** The factors of the channels after that; a single one is that of all. */
+    /** Sets the factors by which the channels are multiplied after that; a single factor applies to
+     * all. */
     Model &setInputScale(const Scalar &scale)
     {
         const bool single = !(scale[1] < 0 || scale[1] > 0 || scale[2] < 0 || scale[2] > 0 ||
@@ -55,13 +56,13 @@ class Model
         scale_ = single ? Scalar(scale[0], scale[0], scale[0], scale[0]) : scale;
         return *this;
     }
-    /** Whether an image is scaled so that it covers the size and is cropped, or is stretched. */
+    /** Sets whether an image is scaled to cover the size and cropped, instead of stretched. */
     Model &setInputCrop(bool crop)
     {
         crop_ = crop;
         return *this;
     }
-    /** Whether the first and the third channel are exchanged. */
+    /** Sets whether the first and the third channel are exchanged. */
     Model &setInputSwapRB(bool swapRB)
     {
         swap_ = swapRB;
@@ -76,7 +77,8 @@ class Model
             .setInputSwapRB(swapRB)
             .setInputCrop(crop);
     }
-    /** The layers whose outputs predict gives; at first those of which no layer takes an output. */
+    /** Sets the layers whose outputs predict returns; by default those whose outputs no layer
+     * reads. */
     Model &setOutputNames(const std::vector<String> &outNames)
     {
         names_ = outNames;
@@ -119,7 +121,7 @@ class Model
         if (size_.width <= 0 || size_.height <= 0)
             detail::fail(detail::BAD_SIZE, "Input size not specified", "processFrame");
         net_.setInput(blob(frame));
-        if (net_.getLayer(0)->outputNameToIndex("im_info") != -1) { /* of Faster R-CNN and R-FCN */
+        if (net_.getLayer(0)->outputNameToIndex("im_info") != -1) { /* for Faster R-CNN and R-FCN */
             const float info[] = { static_cast<float>(size_.height),
                                    static_cast<float>(size_.width), 1.6f };
             net_.setInput(info, MatShape{ 1, 3 }, "im_info");
@@ -127,7 +129,7 @@ class Model
         net_.forward(outs, names_.empty() ? net_.getUnconnectedOutLayersNames() : names_);
         return outs;
     }
-    /** The output of a net that has one. */
+    /** The output of a net that has only one. */
     Mat output(const Mat &frame) const
     {
         const std::vector<Mat> outs = outputs(frame);
@@ -171,7 +173,7 @@ class ClassificationModel : public Model
     explicit ClassificationModel(const Net &network) : Model(network), softmax_(false)
     {
     }
-    /** Whether the scores go through a softmax; they do not at first. */
+    /** Sets whether the scores go through a softmax; by default they do not. */
     ClassificationModel &setEnableSoftmaxPostProcessing(bool enable)
     {
         softmax_ = enable;
@@ -181,7 +183,7 @@ class ClassificationModel : public Model
     {
         return softmax_;
     }
-    /** The best class of an image and its score. */
+    /** Returns the best class of an image and its score. */
     std::pair<int, float> classify(InputArray frame)
     {
         const Mat scores = output(detail::matrix(frame));
@@ -220,7 +222,7 @@ class KeypointsModel : public Model
     explicit KeypointsModel(const Net &network) : Model(network)
     {
     }
-    /** The points in the image's pixels; (−1, −1) where a map stays below the threshold. */
+    /** Returns the points in the image's pixels; (−1, −1) if a map stays below the threshold. */
     std::vector<Point2f> estimate(InputArray frame, float thresh = 0.5f)
     {
         const Mat image = detail::matrix(frame), out = output(image);
@@ -262,7 +264,7 @@ class SegmentationModel : public Model
     explicit SegmentationModel(const Net &network) : Model(network)
     {
     }
-    /** The class of each pixel of the net's output, as bytes. */
+    /** Computes the class of each pixel of the net's output, as bytes. */
     void segment(InputArray frame, OutputArray mask)
     {
         const Mat scores = output(detail::matrix(frame));
@@ -294,7 +296,7 @@ class DetectionModel : public Model
     explicit DetectionModel(const Net &network) : Model(network), across_(false)
     {
     }
-    /** Whether boxes of different classes suppress one another; they do not at first. */
+    /** Sets whether boxes of different classes suppress one another; by default they do not. */
     DetectionModel &setNmsAcrossClasses(bool value)
     {
         across_ = value;
@@ -305,7 +307,8 @@ class DetectionModel : public Model
         return across_;
     }
     /**
-     * Classes, confidences and boxes in the image's pixels; nmsThreshold 0: without suppression.
+     * Returns classes, confidences and boxes in the image's pixels; nmsThreshold 0: without
+     * suppression.
      */
     void detect(InputArray frame, std::vector<int> &classIds, std::vector<float> &confidences,
                 std::vector<Rect> &boxes, float confThreshold = 0.5f, float = 0.0f)
@@ -335,7 +338,8 @@ class DetectionModel : public Model
 
   private:
     /**
-     * Within the image; corners are pixels, or parts of the image where that makes a box too small.
+     * A box inside the image. Corners are pixels, or fractions of the image's size if as pixels
+     * they make the box too small.
      */
     static Rect box(const float *corners, int image_width, int image_height)
     {

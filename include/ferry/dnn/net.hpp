@@ -12,14 +12,14 @@
 FERRY_DNN_BEGIN
 
 /**
- * A net from a prototxt and its weights: readNetFromCaffe makes one. Copies are one net. Every
- * error is an Exception; the net is then as before. Threads: one net from one thread at a time.
- * [cv::dnn::Net]
+ * A net from a prototxt and its weights, which readNetFromCaffe creates. Copies refer to the same
+ * net. Every error is an Exception; the net is then as before. Threads: one net from one thread at
+ * a time. [cv::dnn::Net]
  */
 class Net
 {
   public:
-    /** A net without layers. */
+    /** Creates a net without layers. */
     Net() : impl_(std::make_shared<detail::Impl>()), layers_(std::make_shared<detail::Layers>())
     {
     }
@@ -27,15 +27,15 @@ class Net
     // ---- inputs and passes ----
 
     /**
-     * The next value of an input, of the first one for "": (blob − mean of the channel) ×
-     * scalefactor, as a copy. A blob of any element type with one channel.
+     * Sets the next value of an input ("": the first one) to (blob − mean of the channel) ×
+     * scalefactor, as a copy. The blob may have any element type, with one channel.
      */
     void setInput(InputArray blob, const String &name = "", double scalefactor = 1.0,
                   const Scalar &mean = Scalar())
     {
         impl_->set_input(detail::normalised(detail::matrix(blob), scalefactor, mean), name);
     }
-    /** The same from values in that shape, which are copied. */
+    /** As setInput, for values in that shape, which are copied. */
     void setInput(const float *values, const MatShape &shape, const String &name = "")
     {
         detail::require(values != nullptr, "values != NULL", "setInput");
@@ -43,32 +43,32 @@ class Net
                        const_cast<float *>(values));
         impl_->set_input(detail::normalised(blob, 1, Scalar()), name);
     }
-    /** The shape that an input without a shape in the text has before setInput. */
+    /** Sets the shape that an input without a shape in the text has before setInput. */
     void setInputShape(const String &inputName, const MatShape &shape)
     {
         impl_->set_input_shape(inputName, shape);
     }
-    /** Names that setInput takes in place of the text's, in its order. */
+    /** Sets names that setInput accepts instead of the text's, in the same order. */
     void setInputsNames(const std::vector<String> &inputBlobNames)
     {
         impl_->set_labels(std::vector<std::string>(inputBlobNames.begin(), inputBlobNames.end()));
     }
 
     /**
-     * Runs the net: the first output of a layer, of the last one for "". The matrix is the
-     * caller's: a later pass does not change it. Layers that the output does not depend on are not
-     * run.
+     * Runs the net and returns the first output of a layer ("": the last one). The matrix belongs
+     * to the caller: a later pass does not change it. Layers that the output does not depend on are
+     * not run.
      */
     Mat forward(const String &outputName = String())
     {
         return first(run({ outputName }, detail::FAILED)[0]);
     }
-    /** All outputs of a layer, of the last one for "". */
+    /** Runs the net and returns all outputs of a layer ("": the last one). */
     void forward(OutputArrayOfArrays outputBlobs, const String &outputName = String())
     {
         detail::give(outputBlobs, run({ outputName }, detail::FAILED)[0]);
     }
-    /** The first outputs of several layers. */
+    /** Runs the net and returns the first outputs of several layers. */
     void forward(OutputArrayOfArrays outputBlobs, const std::vector<String> &outBlobNames)
     {
         std::vector<Mat> out;
@@ -77,14 +77,14 @@ class Net
             out.push_back(first(tops));
         detail::give(outputBlobs, out);
     }
-    /** All outputs of several layers. */
+    /** Runs the net and returns all outputs of several layers. */
     void forward(std::vector<std::vector<Mat>> &outputBlobs,
                  const std::vector<String> &outBlobNames)
     {
         outputBlobs = run(outBlobNames, detail::NOT_FOUND);
     }
 #ifdef OPENCV_CORE_HPP
-    /** forward(name), whose result, or error, is there when this returns. */
+    /** As forward(name); the result, or the error, is complete when this returns. */
     cv::AsyncArray forwardAsync(const String &outputName = String())
     {
         cv::AsyncPromise promise;
@@ -106,7 +106,7 @@ class Net
     {
         return impl_->empty();
     }
-    /** The names of all layers but layer 0, in order. */
+    /** The names of all layers except layer 0, in order. */
     std::vector<String> getLayerNames() const
     {
         const std::vector<detail::Node> &nodes = impl_->graph("getLayerNames").nodes;
@@ -121,7 +121,7 @@ class Net
     {
         return impl_->graph("getLayerId").number(layer);
     }
-    /** A layer by number, or by name. Layer 0 has the inputs as its outputs. */
+    /** A layer by number, or by name. The outputs of layer 0 are the net's inputs. */
     Ptr<Layer> getLayer(int layerId) const
     {
         return layers_->get(*impl_, layerId);
@@ -152,7 +152,7 @@ class Net
             std::count_if(nodes.begin(), nodes.end(),
                           [&](const detail::Node &node) { return node.type == layerType; }));
     }
-    /** The numbers of the layers of which no layer takes an output. */
+    /** The numbers of the layers whose outputs no layer reads. */
     std::vector<int> getUnconnectedOutLayers() const
     {
         return impl_->graph("getUnconnectedOutLayers").unconnected();
@@ -168,7 +168,7 @@ class Net
 
     // ---- parameters ----
 
-    /** A copy of a layer's parameter; one of one axis has two. */
+    /** A copy of a layer's parameter; a parameter with one axis gets two. */
     Mat getParam(int layer, int numParam = 0) const
     {
         return detail::param_copy(*impl_, layer, numParam, "getParam");
@@ -177,7 +177,7 @@ class Net
     {
         return getParam(impl_->number(layerName, "getParam"), numParam);
     }
-    /** Another value of a layer's parameter, with as many elements. */
+    /** Replaces a layer's parameter by one with the same number of elements. */
     void setParam(int layer, int numParam, const Mat &blob)
     {
         impl_->set_param(layer, numParam, detail::normalised(blob, 1, Scalar()), "setParam");
@@ -212,7 +212,8 @@ class Net
     {
         getLayersShapes(several(netInputShape), layersIds, inLayersShapes, outLayersShapes);
     }
-    /** The shapes of one layer. No shapes, or an empty one: those that the inputs have. */
+    /** The shapes of one layer. Without shapes, or with an empty one, for the current shapes of the
+     * inputs. */
     void getLayerShapes(const std::vector<MatShape> &netInputShapes, const int layerId,
                         std::vector<MatShape> &inLayerShapes,
                         std::vector<MatShape> &outLayerShapes) const
@@ -251,7 +252,7 @@ class Net
         return getFLOPS(layerId, several(netInputShape));
     }
 
-    /** The bytes of parameters and of blobs: of each layer, of all, or of one. */
+    /** The bytes of parameters and of blobs: for each layer, for all, or for one. */
     void getMemoryConsumption(const std::vector<MatShape> &netInputShapes,
                               std::vector<int> &layerIds, std::vector<size_t> &weights,
                               std::vector<size_t> &blobs) const
@@ -298,8 +299,8 @@ class Net
     }
 
     /**
-     * The time of a pass that is run for this, layer by layer, and the times of all layers but
-     * layer 0, in nanoseconds, ticks of cv::getTickFrequency. 0 before the first setInput. A fused
+     * Runs a pass layer by layer, and returns its time and those of all layers except layer 0, in
+     * ticks of cv::getTickFrequency, which are nanoseconds. 0 before the first setInput. A fused
      * layer has 0.
      */
     int64_t getPerfProfile(std::vector<double> &timings)
@@ -320,25 +321,25 @@ class Net
 
     // ---- where and how ----
 
-    /** Accepted: ferry computes. */
+    /** Has no effect: ferry computes. */
     void setPreferableBackend(int)
     {
     }
-    /** The device: the CPU, or ferry's opencl or cuda. FERRY_BACKEND overrides it. */
+    /** Selects the device: the CPU, or ferry's opencl or cuda. FERRY_BACKEND overrides it. */
     void setPreferableTarget(int targetId)
     {
         impl_->set_target(targetId);
     }
-    /** Whether layers are fused; they are at first. */
+    /** Sets whether layers are fused; by default they are. */
     void enableFusion(bool fusion)
     {
         impl_->set_fuse(fusion);
     }
-    /** Accepted: ferry chooses the algorithm of a convolution, with fusion. */
+    /** Has no effect: ferry selects the algorithm of a convolution, together with fusion. */
     void enableWinograd(bool)
     {
     }
-    /** The layers as a digraph of Graphviz's, with types and shapes. */
+    /** The layers as a digraph for Graphviz, with types and shapes. */
     String dump() const
     {
         return detail::digraph(*impl_);
@@ -358,7 +359,7 @@ class Net
     friend Net detail::opened_net(const std::string &, const std::string &,
                                   const std::shared_ptr<detail::Weights> &);
 
-    /** Whether the text, or a blob, has given all inputs a shape. */
+    /** Whether all inputs have a shape, from the text or from a blob. */
     bool knows_shapes() const
     {
         return impl_->is_open();
@@ -374,7 +375,7 @@ class Net
     {
         return one.empty() ? std::vector<MatShape>() : std::vector<MatShape>(1, one);
     }
-    /** All outputs of layers; `missing` is the code of the error for an unknown name. */
+    /** Returns all outputs of layers; `missing` is the code of the error for an unknown name. */
     std::vector<std::vector<Mat>> run(const std::vector<String> &names, int missing)
     {
         std::vector<int> numbers;

@@ -13,7 +13,7 @@ FERRY_DNN_BEGIN
 namespace detail
 {
 
-/** The intersection over the union of two boxes; 1 of two without area. */
+/** The intersection over the union of two boxes; 1 for two boxes without area. */
 inline float overlap(const Rect2d &a, const Rect2d &b)
 {
     const double width = std::min(a.x + a.width, b.x + b.width) - std::max(a.x, b.x);
@@ -74,7 +74,8 @@ inline void suppress(const std::vector<Rect2d> &boxes, const std::vector<float> 
 }
 
 /**
- * Boxes of each class moved to a place of their own, so that those of two classes do not overlap.
+ * Moves the boxes of each class to a separate region, so that boxes of different classes do not
+ * overlap.
  */
 inline std::vector<Rect2d> apart(std::vector<Rect2d> boxes, const std::vector<int> &classes)
 {
@@ -92,8 +93,8 @@ inline std::vector<Rect2d> apart(std::vector<Rect2d> boxes, const std::vector<in
 } // namespace detail
 
 /**
- * The indices of the boxes, the best first, that no better one overlaps by more than nms_threshold.
- * Of the boxes that score more than score_threshold the best top_k count, all for 0.
+ * Returns the indices of the boxes, the best first, that no better box overlaps by more than
+ * nms_threshold. Of the boxes with a score above score_threshold only the best top_k count; 0: all.
  * [cv::dnn::NMSBoxes]
  */
 inline void NMSBoxes(const std::vector<Rect2d> &bboxes, const std::vector<float> &scores,
@@ -112,7 +113,7 @@ inline void NMSBoxes(const std::vector<Rect> &bboxes, const std::vector<float> &
     NMSBoxes(detail::boxes_of(bboxes), scores, score_threshold, nms_threshold, indices, eta, top_k);
 }
 
-/** The same, where only boxes of one class count as overlapping. [cv::dnn::NMSBoxesBatched] */
+/** As NMSBoxes, but only boxes of one class count as overlapping. [cv::dnn::NMSBoxesBatched] */
 inline void NMSBoxesBatched(const std::vector<Rect2d> &bboxes, const std::vector<float> &scores,
                             const std::vector<int> &class_ids, const float score_threshold,
                             const float nms_threshold, std::vector<int> &indices,
@@ -138,8 +139,8 @@ inline void NMSBoxesBatched(const std::vector<Rect> &bboxes, const std::vector<f
 enum class SoftNMSMethod { SOFTNMS_LINEAR = 1, SOFTNMS_GAUSSIAN = 2 };
 
 /**
- * Boxes that overlap better ones get lower scores in place of being left out: the indices, the best
- * first, with the scores that they have in the end. [cv::dnn::softNMSBoxes]
+ * As NMSBoxes, but boxes that overlap better ones get lower scores instead of being removed:
+ * returns the indices, the best first, and their final scores. [cv::dnn::softNMSBoxes]
  */
 inline void softNMSBoxes(const std::vector<Rect> &bboxes, const std::vector<float> &scores,
                          std::vector<float> &updated_scores, const float score_threshold,

@@ -41,7 +41,7 @@ inline float cover(const Size &image, const Size &size)
     return std::max(ratio(size.width, image.width), ratio(size.height, image.height));
 }
 
-/** The factor with which an image fits into a size, and its place there. */
+/** The factor with which an image fits into a size, and its position there. */
 struct Letterbox {
     Letterbox(const Size &image, const Size &size)
         : factor(std::min(ratio(size.width, image.width), ratio(size.height, image.height))),
@@ -67,7 +67,8 @@ struct Image2BlobParams {
     Image2BlobParams() : Image2BlobParams(Scalar(1, 1, 1, 1))
     {
     }
-    /** `scalefactor_` has four values, as in OpenCV: one alone is that of the first channel. */
+    /** `scalefactor_` has four values, as in OpenCV: a single number is the value of the first
+     * channel only. */
     Image2BlobParams(const Scalar &scalefactor_, const Size &size_ = Size(),
                      const Scalar &mean_ = Scalar(), bool swapRB_ = false, int ddepth_ = CV_32F,
                      DataLayout datalayout_ = DNN_LAYOUT_NCHW,
@@ -77,7 +78,8 @@ struct Image2BlobParams {
     {
     }
 
-    /** A rectangle of the blob in an image of that size. Error: a side of one is not positive. */
+    /** Converts a rectangle of the blob to one in an image of that size. Error: a side is not
+     * positive. */
     Rect blobRectToImageRect(const Rect &rBlob, const Size &image) const
     {
         detail::require(
@@ -95,7 +97,7 @@ struct Image2BlobParams {
         }
     }
 
-    /** The same of several rectangles. */
+    /** As blobRectToImageRect, for several rectangles. */
     void blobRectsToImageRects(const std::vector<Rect> &rBlob, std::vector<Rect> &rImg,
                                const Size &image) const
     {
@@ -125,7 +127,7 @@ struct Image2BlobParams {
         return static_cast<int>(static_cast<float>(value) * static_cast<float>(image) /
                                 static_cast<float>(blob));
     }
-    /** A crop's corner is computed in double, as OpenCV does. */
+    /** OpenCV computes a crop's corner in double, and so does this function. */
     static int uncropped(int value, int image, int blob, float factor)
     {
         const float margin = static_cast<float>(image) * factor - static_cast<float>(blob);

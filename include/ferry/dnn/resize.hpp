@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file dnn/resize.hpp
- * OpenCV's INTER_LINEAR: fixed-point numbers for bytes, as OpenCV has them, else floats.
+ * Resizing like OpenCV's INTER_LINEAR: with fixed-point numbers for bytes, as OpenCV does,
+ * otherwise with floats.
  */
 #ifndef FERRY_DNN_RESIZE_HPP
 #define FERRY_DNN_RESIZE_HPP
@@ -39,7 +40,9 @@ template <typename Real> Picture<Real> blank(int rows, int cols, int channels)
                           std::vector<Real>(pixels * static_cast<size_t>(channels)) };
 }
 
-/** The two pixels that a new one is mixed of, along one axis, their parts, and those in 11 bits. */
+/**
+ * The two source pixels of a new pixel along one axis, their weights, and the weights in 11 bits.
+ */
 struct Tap {
     int low, high;
     float low_part, high_part;
@@ -47,8 +50,8 @@ struct Tap {
 };
 
 /**
- * The taps of all `now` pixels of an axis that had `old`. Outside the image OpenCV takes the edge's
- * pixel alone across a row, and mixes it with itself down a column, which rounds otherwise.
+ * The taps of all `now` pixels of an axis that had `old`. Outside the image OpenCV uses only the
+ * edge's pixel along a row, and mixes it with itself along a column, which rounds differently.
  */
 inline std::vector<Tap> taps_of(int old, int now, double scale, bool across)
 {
@@ -79,7 +82,7 @@ template <typename T, typename Real> Real saturated(Real value)
                           static_cast<Real>(Limits::max()));
 }
 
-/** How pixels of type T are mixed: along a row into Row, then down a column into Real. */
+/** How pixels of type T are interpolated: along a row into Row, then along a column into Real. */
 template <typename T, typename Real> struct Mixer {
     typedef Real Row;
     static Row along(T low, T high, const Tap &tap)
@@ -127,7 +130,7 @@ void mix_row(const T *from, int channels, const std::vector<Tap> &taps,
     }
 }
 
-/** Mixed by taps. Two rows are kept, since the next pixel down is often mixed of the same ones. */
+/** Interpolates by taps. Two rows are kept, since the next output row often uses the same ones. */
 template <typename T, typename Real>
 Picture<Real> mixed(const Mat &image, const std::vector<Tap> &down, const std::vector<Tap> &along)
 {
@@ -175,7 +178,7 @@ template <typename T, typename Real> Picture<Real> halved(const Mat &image)
 }
 
 /**
- * An image in another size. Both sides are multiplied by `factor`; 0: by the ratio of the sizes.
+ * Resizes an image. Both sides are multiplied by `factor`; 0: by the ratio of the sizes.
  */
 template <typename T, typename Real>
 Picture<Real> resized(const Mat &image, int rows, int cols, double factor)
@@ -191,7 +194,7 @@ Picture<Real> resized(const Mat &image, int rows, int cols, double factor)
             std::copy_n(image.ptr<T>(row), cols * image.channels(), out.row(row));
         return out;
     }
-    /* OpenCV takes its area method at exactly half the size. */
+    /* OpenCV uses its area method at exactly half the size */
     if (is_half && down <= 2 && down >= 2 && across <= 2 && across >= 2)
         return halved<T, Real>(image);
     return mixed<T, Real>(image, taps_of(image.rows, rows, down, false),

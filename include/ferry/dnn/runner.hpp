@@ -11,7 +11,7 @@
 
 FERRY_DNN_BEGIN
 
-/** OpenCV's numbers. Backends are accepted and change nothing; targets choose the device. */
+/** OpenCV's numbers. Backends are accepted and have no effect; targets select the device. */
 enum Backend {
     DNN_BACKEND_DEFAULT = 0,
     DNN_BACKEND_HALIDE,
@@ -41,7 +41,7 @@ namespace detail
 {
 
 /**
- * The process's runtime. The nets that are open keep it, so that a net may outlive the end of main.
+ * The process's runtime. Open nets retain it, so that a net may outlive the end of main.
  */
 inline const std::shared_ptr<ferry_runtime> &runtime()
 {
@@ -77,8 +77,8 @@ inline const char *plugin_of(int target)
 }
 
 /**
- * FERRY_BACKEND's device if that is set; else the target's, or the CPU, with a line in the log, if
- * there is none.
+ * The device of FERRY_BACKEND if that is set, else that of the target; the CPU, with a line in the
+ * log, if there is no such device.
  */
 inline ferry_device *device_of(int target)
 {
@@ -105,7 +105,7 @@ inline MatShape shape_of(const ferry_blob *blob)
     return MatShape(shape, shape + ferry_blob_rank(blob));
 }
 
-/** A copy of what a blob holds. */
+/** A copy of a blob's contents. */
 inline Mat copy_of(const ferry_blob *blob, const MatShape &shape, const char *function)
 {
     Mat copy = made(shape, CV_32F);
@@ -116,7 +116,7 @@ inline Mat copy_of(const ferry_blob *blob, const MatShape &shape, const char *fu
     return copy;
 }
 
-/** The values of an input, and a stamp that changes with each setInput. */
+/** The values of an input, and a number that changes with each setInput. */
 struct Given {
     uint64_t stamp;
     Mat values;
@@ -127,8 +127,8 @@ class Runner
 {
   public:
     /**
-     * Opens the net of a text, which errors call `name`; with `keep`, for those blobs, of which all
-     * is "*".
+     * Opens the net of a text, which errors call `name`; `keep` names the blobs to keep, "*" for
+     * all.
      */
     Runner(ferry_device *device, const std::string &text, const std::string &name,
            const std::vector<std::string> &keep, bool fuse)
@@ -161,7 +161,7 @@ class Runner
         return net_;
     }
 
-    /** Brings the inputs to what was given. */
+    /** Copies the given values to the inputs. */
     void feed(const AllGiven &given)
     {
         for (int i = 0; i < ferry_net_input_count(net_); i++) {
@@ -178,7 +178,7 @@ class Runner
         }
     }
 
-    /** Gives every blob the shape that these shapes of the inputs, in order, lead to. */
+    /** Reshapes all blobs for these shapes of the inputs, in order. */
     void reshape_all(const std::vector<MatShape> &shapes, const char *function)
     {
         stamps_.clear();
@@ -187,7 +187,7 @@ class Runner
         checked(ferry_net_reshape(net_), function);
     }
 
-    /** The blobs of those names after a pass. */
+    /** Runs a pass and returns the blobs of those names. */
     std::vector<Mat> run(const AllGiven &given, const std::vector<std::string> &names)
     {
         std::vector<Mat> out;
@@ -199,7 +199,7 @@ class Runner
         return out;
     }
 
-    /** Runs the layers up to one; `from` is the first that has not run, and becomes the next. */
+    /** Runs the layers up to `place`. `from` is the first layer to run, and is advanced. */
     void run_to(int place, int &from)
     {
         if (place < from)

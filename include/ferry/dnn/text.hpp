@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file dnn/text.hpp
- * Inputs to which a prototxt gives no shape: OpenCV takes that of the first blob.
+ * Shapes of inputs that a prototxt leaves open: as in OpenCV, the first blob determines them.
  */
 #ifndef FERRY_DNN_TEXT_HPP
 #define FERRY_DNN_TEXT_HPP
@@ -15,14 +15,17 @@ FERRY_DNN_BEGIN
 namespace detail
 {
 
-/** A message of a text: its fields, each of which is a token or a message; as far as braces go. */
+/**
+ * A message of a text, parsed as far as braces require: its fields, each of which is a token or a
+ * message.
+ */
 struct Part {
     struct Field {
         std::string name, token;
-        std::shared_ptr<Part> part; /* NULL of a token */
+        std::shared_ptr<Part> part; /* NULL for a token */
     };
     std::vector<Field> fields;
-    size_t end = 0; /* where its closing brace is */
+    size_t end = 0; /* the position of its closing brace */
 
     const Field *first(const char *name) const
     {
@@ -52,7 +55,10 @@ inline size_t token_end(const std::string &text, size_t at)
     return std::min(text.find_first_of(" \t\r\n{}<>\"'#:;,", at), text.size());
 }
 
-/** Adds a token to the innermost of the open parts. `name` is the field's, "" before one. */
+/**
+ * Adds a token to the innermost of the open messages. `name` is the field's name, "" before there
+ * is one.
+ */
 inline void add_token(std::vector<std::shared_ptr<Part>> &open, std::string &name,
                       const std::string &token, size_t at)
 {
@@ -94,7 +100,10 @@ inline std::shared_ptr<Part> parsed(const std::string &text)
     return root;
 }
 
-/** A place for the shape of an input: the shape goes between `before` and `after`. */
+/**
+ * The position in a text for the shape of an input; the shape is inserted between `before` and
+ * `after`.
+ */
 struct ShapePlace {
     std::string input;
     size_t at;
@@ -119,7 +128,7 @@ inline bool is_shapeless(const Part &layer)
     return true;
 }
 
-/** The inputs to which a text gives no shape, in its order. */
+/** The inputs without a shape in the text, in the text's order. */
 inline std::vector<ShapePlace> shape_places(const std::string &text)
 {
     const std::shared_ptr<Part> root = parsed(text);
@@ -142,7 +151,7 @@ inline std::vector<ShapePlace> shape_places(const std::string &text)
     return places;
 }
 
-/** Whether a text has no layer. */
+/** Whether a text has no layers. */
 inline bool is_empty(const std::string &text)
 {
     const std::shared_ptr<Part> root = parsed(text);
@@ -150,7 +159,7 @@ inline bool is_empty(const std::string &text)
     return !root->first("layer") && !root->first("layers");
 }
 
-/** The text with shapes, by input, at those places. */
+/** Inserts shapes, by input, at those positions of the text. */
 inline std::string with_shapes(std::string text, const std::map<std::string, MatShape> &shapes)
 {
     const std::vector<ShapePlace> places = shape_places(text);
@@ -166,7 +175,7 @@ inline std::string with_shapes(std::string text, const std::map<std::string, Mat
     return text;
 }
 
-/** A text without layers with one, and with shapes of all inputs. */
+/** Adds a layer to a text without layers, and the shapes of all inputs. */
 inline std::string with_a_layer(const std::string &text)
 {
     std::map<std::string, MatShape> shapes;

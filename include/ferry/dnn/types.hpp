@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file dnn/types.hpp
- * Matrices, rectangles and errors: OpenCV's, or those here. See ferry/dnn.hpp.
+ * Matrices, rectangles and errors: OpenCV's types, or the ones defined here. See ferry/dnn.hpp.
  */
 #ifndef FERRY_DNN_TYPES_HPP
 #define FERRY_DNN_TYPES_HPP
@@ -15,7 +15,10 @@
 #include <string>
 #include <vector>
 
-/* Two namespaces, so that files with OpenCV and files without it can be linked into one program. */
+/*
+ * There are two namespaces, so that files with OpenCV and files without it can be linked into one
+ * program.
+ */
 #ifdef OPENCV_CORE_HPP
 #include <opencv2/core/async.hpp>
 #include <opencv2/core/detail/async_promise.hpp>
@@ -96,12 +99,12 @@ struct Size {
     int width, height;
 };
 
-/** Up to four numbers; those that are not given are 0. */
+/** Up to four numbers; missing ones are 0. */
 struct Scalar {
     Scalar(double a = 0, double b = 0, double c = 0, double d = 0) : val{ a, b, c, d }
     {
     }
-    /** One number four times. */
+    /** The same number four times. */
     static Scalar all(double value)
     {
         return Scalar(value, value, value, value);
@@ -159,14 +162,14 @@ class Mat
     {
     }
     /**
-     * An image in the caller's memory, or in its own: rows × columns, the channels of a pixel
-     * together.
+     * Refers to an image in the caller's memory, or allocates one: rows × columns, with the
+     * channels of a pixel together.
      */
     Mat(int rows_, int cols_, int type, void *pixels = nullptr)
         : Mat(MatShape{ rows_, cols_ }, type, pixels)
     {
     }
-    /** An array of any number of axes; the last one is contiguous. */
+    /** Refers to, or allocates, an array of any number of axes; the last one is contiguous. */
     Mat(const MatShape &shape, int type, void *values = nullptr)
         : dims(static_cast<int>(shape.size())), rows(-1), cols(-1), size(shape), type_(type)
     {
@@ -225,7 +228,7 @@ class Mat
         std::copy(data, data + total() * elemSize(), copy.data);
         return copy;
     }
-    /** The values from index `i` of the first axis, then `j` of the second. */
+    /** A pointer to index `i` of the first axis and `j` of the second. */
     template <typename T> T *ptr(int i = 0, int j = 0)
     {
         return const_cast<T *>(static_cast<const Mat *>(this)->ptr<T>(i, j));
@@ -283,7 +286,7 @@ inline void require(bool holds, const char *what, const char *function)
         fail(ASSERTION, what, function);
 }
 
-/** Throws the latest failure of a call of ferry, of that code. */
+/** Throws the latest failure of a call of ferry, with that code. */
 [[noreturn]] inline void fail_as_ferry(int code, const char *function)
 {
     const int of = code == FERRY_ENOMEM         ? NO_MEMORY
@@ -328,7 +331,7 @@ inline void give(OutputArray to, const Mat &one)
     to.assign(one);
 }
 
-/** To a matrix the first of several, to a vector all. */
+/** Gives a matrix the first of several results, and a vector all of them. */
 inline void give(OutputArrayOfArrays to, const std::vector<Mat> &all)
 {
     if (to.isMatVector()) {

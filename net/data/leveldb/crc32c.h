@@ -7,7 +7,7 @@
 
 /*
  * CRC-32C (Castagnoli) of bytes, continued from the checksum `before` of the preceding bytes, 0 at
- * first. Any thread.
+ * first. Callable from any thread.
  */
 uint32_t ferry__crc32c(uint32_t before, const void *bytes, size_t size);
 
