@@ -23,6 +23,38 @@ int64_t rig_random(int64_t n)
     return (int64_t)(state >> 33) % n;
 }
 
+int64_t rig_axis_after(const ferry_op_window *w, uint32_t a, int64_t in)
+{
+    int64_t reach = w->dilation[a] * (w->kernel[a] - 1) + 1;
+
+    if (w->transposed)
+        return w->stride[a] * (in - 1) + reach - w->pad[a] - w->pad_end[a];
+    if (in + w->pad[a] + w->pad_end[a] < reach)
+        return 0;
+    return (in + w->pad[a] + w->pad_end[a] - reach) / w->stride[a] + 1;
+}
+
+void rig_convolution(struct rig *r, uint32_t dtype, const struct rig_shape *s, int x_layout,
+                     int w_layout, int y_layout, enum rig_bias bias)
+{
+    ferry_op_window *w = &r->op.params.window;
+    int64_t x[5] = { s->images, s->channels }, k[5], y[5] = { s->images, s->outputs };
+
+    k[0] = w->transposed ? s->channels : s->outputs;
+    k[1] = (w->transposed ? s->outputs : s->channels) / w->group;
+    for (uint32_t a = 0; a < w->axes; a++) {
+        x[2 + a] = s->in[a];
+        k[2 + a] = w->kernel[a];
+        y[2 + a] = rig_axis_after(w, a, s->in[a]);
+    }
+    rig_in(r, dtype, x_layout, 2 + w->axes, x);
+    rig_in(r, dtype, w_layout, 2 + w->axes, k);
+    if (bias != RIG_NO_BIAS)
+        rig_in(r, dtype, bias == RIG_PLAIN_BIAS ? RIG_PLAIN : RIG_APART, 1, &s->outputs);
+    rig_out(r, dtype, y_layout, 2 + w->axes, y);
+    r->op.constants = 2u;
+}
+
 int64_t rig_count(const ferry_operand *o)
 {
     int64_t n = 1;

@@ -23,46 +23,6 @@ static int layout(void)
     return (int)rig_random(RIG_LAYOUTS);
 }
 
-/* The output size of a window along an axis of x; below 1 if the kernel does not fit. */
-static int64_t axis_after(const ferry_op_window *w, uint32_t a, int64_t in)
-{
-    int64_t reach = w->dilation[a] * (w->kernel[a] - 1) + 1;
-
-    if (w->transposed)
-        return w->stride[a] * (in - 1) + reach - w->pad[a] - w->pad_end[a];
-    if (in + w->pad[a] + w->pad_end[a] < reach)
-        return 0;
-    return (in + w->pad[a] + w->pad_end[a] - reach) / w->stride[a] + 1;
-}
-
-struct shape {
-    int64_t images, channels, outputs, in[3];
-};
-
-enum bias { NO_BIAS, PLAIN_BIAS, BIAS_APART, BIASES };
-
-/* Operands and result of a convolution; the window is filled in. */
-static void convolution(struct rig *r, uint32_t dtype, const struct shape *s, int x_layout,
-                        int w_layout, int y_layout, enum bias bias)
-{
-    ferry_op_window *w = &r->op.params.window;
-    int64_t x[5] = { s->images, s->channels }, k[5], y[5] = { s->images, s->outputs };
-
-    k[0] = w->transposed ? s->channels : s->outputs;
-    k[1] = (w->transposed ? s->outputs : s->channels) / w->group;
-    for (uint32_t a = 0; a < w->axes; a++) {
-        x[2 + a] = s->in[a];
-        k[2 + a] = w->kernel[a];
-        y[2 + a] = axis_after(w, a, s->in[a]);
-    }
-    rig_in(r, dtype, x_layout, 2 + w->axes, x);
-    rig_in(r, dtype, w_layout, 2 + w->axes, k);
-    if (bias != NO_BIAS)
-        rig_in(r, dtype, bias == PLAIN_BIAS ? RIG_PLAIN : RIG_APART, 1, &s->outputs);
-    rig_out(r, dtype, y_layout, 2 + w->axes, y);
-    r->op.constants = 2u;
-}
-
 static void any_steps(struct rig *r)
 {
     static const uint32_t functions[] = { FERRY_UNARY_RELU, FERRY_UNARY_CLIP, FERRY_UNARY_ELU,
@@ -76,7 +36,7 @@ static void any_steps(struct rig *r)
     }
 }
 
-static int make_any_window(ferry_op_window *w, struct shape *s)
+static int make_any_window(ferry_op_window *w, struct rig_shape *s)
 {
     static const int64_t channels[] = { 1, 2, 3, 5, 8, 16, 17, 32, 33, 48, 65 };
     static const uint32_t groups[] = { 1, 1, 1, 4, 2, 3 };
@@ -84,10 +44,10 @@ static int make_any_window(ferry_op_window *w, struct shape *s)
     w->axes = (uint32_t)(1 + rig_random(3));
     w->group = groups[rig_random(6)];
     w->transposed = rig_random(5) == 0;
-    *s = (struct shape){ 1 + rig_random(3),
-                         channels[rig_random(11)] * w->group,
-                         channels[rig_random(11)] * w->group,
-                         { 0 } };
+    *s = (struct rig_shape){ 1 + rig_random(3),
+                             channels[rig_random(11)] * w->group,
+                             channels[rig_random(11)] * w->group,
+                             { 0 } };
     if (rig_random(5) == 0) { /* depthwise */
         s->channels = channels[rig_random(11)];
         w->group = (uint32_t)s->channels;
@@ -100,7 +60,7 @@ static int make_any_window(ferry_op_window *w, struct shape *s)
         w->pad[a] = rig_random(w->kernel[a] + 1);
         w->pad_end[a] = rig_random(2) ? w->pad[a] : rig_random(3);
         s->in[a] = 1 + rig_random(w->axes == 3 ? 6 : w->axes == 2 ? 18 : 50);
-        if (axis_after(w, a, s->in[a]) < 1)
+        if (rig_axis_after(w, a, s->in[a]) < 1)
             return 0;
     }
     return 1;
@@ -109,14 +69,14 @@ static int make_any_window(ferry_op_window *w, struct shape *s)
 static void convolutions_of_any_shape(void)
 {
     for (int i = 0; i < 5 * rounds(); i++) {
-        struct shape s;
+        struct rig_shape s;
         struct rig r;
 
         do
             rig_begin(&r, FERRY_OP_CONVOLUTION);
         while (!make_any_window(&r.op.params.window, &s));
-        convolution(&r, rig_random(8) ? FERRY_F32 : FERRY_F64, &s, layout(), layout(), layout(),
-                    (enum bias)rig_random(BIASES));
+        rig_convolution(&r, rig_random(8) ? FERRY_F32 : FERRY_F64, &s, layout(), layout(), layout(),
+                        (enum rig_bias)rig_random(RIG_BIASES));
         any_steps(&r);
         if (rig_random(4) == 0)
             r.op.constants = 0;
@@ -132,7 +92,7 @@ struct square {
 
 static void run_square(const struct square *q, int x_layout, int y_layout)
 {
-    struct shape s = { q->images, q->channels, q->outputs, { q->in, q->in } };
+    struct rig_shape s = { q->images, q->channels, q->outputs, { q->in, q->in } };
     ferry_op_window *w;
     struct rig r;
 
@@ -147,7 +107,7 @@ static void run_square(const struct square *q, int x_layout, int y_layout)
         w->dilation[a] = q->dilation;
         w->pad[a] = w->pad_end[a] = q->pad;
     }
-    convolution(&r, FERRY_F32, &s, x_layout, RIG_PLAIN, y_layout, PLAIN_BIAS);
+    rig_convolution(&r, FERRY_F32, &s, x_layout, RIG_PLAIN, y_layout, RIG_PLAIN_BIAS);
     rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_RELU, 0, 0);
     rig_run(&r, NULL);
 }
@@ -193,7 +153,7 @@ static void enlarge(int64_t round, int64_t lines, int64_t pixels)
     const int64_t *k = kernels[round % 12];
     int64_t each = round % 5 ? 1 : 1 + rig_random(k[0] > 8 ? 3 : 30);
     uint32_t group = (uint32_t)(round % 3 ? 1 : 1 + rig_random(5));
-    struct shape s = {
+    struct rig_shape s = {
         1 + round % 2, each * group, (1 + rig_random(3)) * group, { lines, pixels }
     };
     struct rig r;
@@ -208,11 +168,11 @@ static void enlarge(int64_t round, int64_t lines, int64_t pixels)
         w->dilation[a] = 1;
         w->pad[a] = rig_random(k[0] / 2 + 1);
         w->pad_end[a] = rig_random(k[0] / 2 + 1);
-        if (axis_after(w, (uint32_t)a, s.in[a]) < 1)
+        if (rig_axis_after(w, (uint32_t)a, s.in[a]) < 1)
             w->pad[a] = w->pad_end[a] = 0;
     }
-    convolution(&r, FERRY_F32, &s, layout(), layout(), round % 4 ? RIG_PLAIN : layout(),
-                (enum bias)rig_random(BIASES));
+    rig_convolution(&r, FERRY_F32, &s, layout(), layout(), round % 4 ? RIG_PLAIN : layout(),
+                    (enum rig_bias)rig_random(RIG_BIASES));
     any_steps(&r);
     if (rig_random(3) == 0)
         r.op.constants = 0;
@@ -260,7 +220,7 @@ static void groups_of_few_channels(void)
 static void group_a_channel(int64_t lines, int64_t pixels, int64_t step, int64_t pad,
                             int64_t pad_end)
 {
-    struct shape s = { 2, 19, 19, { lines, pixels } };
+    struct rig_shape s = { 2, 19, 19, { lines, pixels } };
     ferry_op_window *w;
     struct rig r;
 
@@ -274,8 +234,8 @@ static void group_a_channel(int64_t lines, int64_t pixels, int64_t step, int64_t
         w->pad[a] = pad;
         w->pad_end[a] = pad_end;
     }
-    convolution(&r, FERRY_F32, &s, RIG_LAST, RIG_PLAIN, RIG_LAST_SLICE,
-                lines % 2 ? PLAIN_BIAS : NO_BIAS);
+    rig_convolution(&r, FERRY_F32, &s, RIG_LAST, RIG_PLAIN, RIG_LAST_SLICE,
+                    lines % 2 ? RIG_PLAIN_BIAS : RIG_NO_BIAS);
     if (pixels % 3 == 0)
         rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_CLIP, -0.5, 0.75);
     else if (pixels % 3 == 1)
@@ -290,7 +250,7 @@ static void a_group_a_channel_with_functions(void)
 {
     for (uint32_t function = 0; function < FERRY_UNARY_COUNT; function++)
         for (int64_t step = 0; step < 6; step++) {
-            struct shape s = { 2, 19, 19, { 9, 11 } };
+            struct rig_shape s = { 2, 19, 19, { 9, 11 } };
             ferry_op_answer answer = { 0 };
             struct rig r;
 
@@ -302,8 +262,8 @@ static void a_group_a_channel_with_functions(void)
                                                     .dilation = { 1, 1 },
                                                     .pad = { 1, 1 },
                                                     .pad_end = { 1, 1 } };
-            convolution(&r, FERRY_F32, &s, step % 4 ? RIG_LAST : layout(), RIG_PLAIN,
-                        step % 3 ? RIG_LAST : layout(), PLAIN_BIAS);
+            rig_convolution(&r, FERRY_F32, &s, step % 4 ? RIG_LAST : layout(), RIG_PLAIN,
+                            step % 3 ? RIG_LAST : layout(), RIG_PLAIN_BIAS);
             rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_CLIP, 0.5, 1.5);
             rig_step(&r, FERRY_STEP_UNARY, function, 0.25, 0.75);
             rig_run(&r, &answer);
@@ -337,7 +297,7 @@ static void first_layers_of_every_width(void)
 static void short_sums_of_many_tiles(void)
 {
     for (int64_t i = 0; i < 12; i++) {
-        struct shape s = { 2, i % 2 ? 3 : 20, 16 * (1 + i % 4), { 3, 41 + 3 * i } };
+        struct rig_shape s = { 2, i % 2 ? 3 : 20, 16 * (1 + i % 4), { 3, 41 + 3 * i } };
         ferry_op_window *w;
         struct rig r;
 
@@ -349,8 +309,8 @@ static void short_sums_of_many_tiles(void)
             w->stride[a] = w->dilation[a] = 1;
             w->pad[a] = w->pad_end[a] = i % 2;
         }
-        convolution(&r, FERRY_F32, &s, RIG_LAST, RIG_PLAIN, i % 3 ? RIG_LAST : RIG_LAST_SLICE,
-                    PLAIN_BIAS);
+        rig_convolution(&r, FERRY_F32, &s, RIG_LAST, RIG_PLAIN, i % 3 ? RIG_LAST : RIG_LAST_SLICE,
+                        RIG_PLAIN_BIAS);
         if (i % 3 == 0) {
             r.op.epilogue[r.op.n_epilogue++] =
                 (ferry_op_step){ .step = FERRY_STEP_ADD, .operand = r.op.n_in, .a = 1 };
@@ -370,14 +330,14 @@ static void functions_follow_the_store(void)
                                           FERRY_UNARY_TANH, FERRY_UNARY_MISH, FERRY_UNARY_ELU };
 
     for (int64_t i = 0; i < 20; i++) {
-        struct shape s = { 2, i % 3 ? 20 : 300, 16 + 7 * (i % 5), { 3, 41 } };
+        struct rig_shape s = { 2, i % 3 ? 20 : 300, 16 + 7 * (i % 5), { 3, 41 } };
         struct rig r;
 
         rig_begin(&r, FERRY_OP_CONVOLUTION);
         r.op.params.window = (ferry_op_window){
             .axes = 2, .kernel = { 1, 1 }, .stride = { 1, 1 }, .dilation = { 1, 1 }, .group = 1
         };
-        convolution(&r, FERRY_F32, &s, RIG_LAST, RIG_PLAIN, RIG_LAST, PLAIN_BIAS);
+        rig_convolution(&r, FERRY_F32, &s, RIG_LAST, RIG_PLAIN, RIG_LAST, RIG_PLAIN_BIAS);
         if (i % 2) {
             r.op.epilogue[r.op.n_epilogue++] =
                 (ferry_op_step){ .step = FERRY_STEP_ADD, .operand = r.op.n_in, .a = 1 };
@@ -447,7 +407,7 @@ static void batched_products_of_any_shape(void)
 
 static void fill_square(struct rig *r, const struct square *q, int x_layout)
 {
-    struct shape s = { q->images, q->channels, q->outputs, { q->in, q->in } };
+    struct rig_shape s = { q->images, q->channels, q->outputs, { q->in, q->in } };
     ferry_op_window *w = &r->op.params.window;
 
     rig_begin(r, FERRY_OP_CONVOLUTION);
@@ -458,7 +418,7 @@ static void fill_square(struct rig *r, const struct square *q, int x_layout)
         w->dilation[a] = 1;
         w->pad[a] = w->pad_end[a] = q->pad;
     }
-    convolution(r, FERRY_F32, &s, x_layout, RIG_PLAIN, RIG_LAST, PLAIN_BIAS);
+    rig_convolution(r, FERRY_F32, &s, x_layout, RIG_PLAIN, RIG_LAST, RIG_PLAIN_BIAS);
 }
 
 static void no_number_of_threads_changes_a_bit(void)
