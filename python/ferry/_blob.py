@@ -147,11 +147,20 @@ class Blob(Held):
         memory = Handle(lib.ferry_memory_retain(self._memory(diff)), lib.ferry_memory_release)
         return np.asarray(_Place(ref.handle + ref.offset, shape, dtype, writable, memory))
 
+    def _copy(self, diff=False):
+        """A new array of the data (or diff)."""
+        handle, ref = self._use(), _abi.Ref()
+        array = np.empty(self.shape, _dtypes.numpys(lib.ferry_blob_dtype(handle)))
+        if array.size:
+            lib.ferry_blob_access(handle, int(diff), None, _abi.READ, None, ctypes.byref(ref))
+            ctypes.memmove(array.ctypes.data, ref.handle + ref.offset, array.nbytes)
+        return array
+
     def _lasting(self, diff):
-        array = self._view(diff, _abi.READ)
-        if self.home.properties.unified:
-            array = array.copy()
-            array.flags.writeable = False
+        if not self.home.properties.unified:
+            return self._view(diff, _abi.READ)
+        array = self._copy(diff)
+        array.flags.writeable = False
         return array
 
     @property
@@ -173,8 +182,13 @@ class Blob(Held):
         self._write(values, True)
 
     def _write(self, values, diff):
-        values = np.asarray(values)
-        dtype = _dtypes.numpys(lib.ferry_blob_dtype(self._use()))
+        values, handle = np.asarray(values), self._use()
+        dtype = _dtypes.numpys(lib.ferry_blob_dtype(handle))
+        if values.dtype == dtype and values.flags.c_contiguous and values.size and values.shape == self.shape:
+            ref = _abi.Ref()
+            lib.ferry_blob_access(handle, int(diff), None, _abi.WRITE, None, ctypes.byref(ref))
+            ctypes.memmove(ref.handle + ref.offset, values.ctypes.data, values.nbytes)
+            return
         if not np.can_cast(values.dtype, dtype, "same_kind"):
             raise TypeError(f"values of {values.dtype} in a blob of {dtype}: convert them first")
         try:

@@ -136,7 +136,7 @@ class Net(Held):
     def forward(self, **inputs):
         """Computes every layer. Inputs are given by name, each taking on the shape of its array; what is
         not given keeps what it has. Returns new arrays of the outputs, by name."""
-        handle, have = self._use(), self.inputs
+        handle, have = self._use(), self.inputs if inputs else {}
         for name, values in inputs.items():
             if name not in have:
                 raise InvalidArgument(f"the net has no input {name!r}, but {', '.join(have) or 'none'}")
@@ -144,7 +144,7 @@ class Net(Held):
             have[name].reshape(values.shape)
             have[name].data = values
         self._loss = out_double(lib.ferry_net_forward, handle)
-        return {name: np.array(blob.data) for name, blob in self.outputs.items()}
+        return {name: blob._copy() for name, blob in self.outputs.items()}
 
     @property
     def loss(self):
