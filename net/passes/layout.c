@@ -196,6 +196,23 @@ static int is_copied_there(const struct ferry__program *p, struct ferry__item *i
     return err;
 }
 
+/* Whether an item prefers no other order than its operands have. */
+static int likes_its_order(const struct ferry__program *p, struct ferry__item *item, bool *out)
+{
+    static const uint8_t any[FERRY_OP_AXES] = { 0 };
+    int64_t in[FERRY_OP_INPUTS], to[FERRY_OP_OUTPUTS];
+    ferry_operation_plan plan = { 0 };
+    ferry_op_desc op;
+    int err = 0;
+
+    *out = false;
+    if (ferry__item_set_strides(p, item, &op, in, to)) {
+        err = ferry__item_query(item, &op, &plan);
+        *out = !err && memcmp(plan.order, any, sizeof any) == 0;
+    }
+    return err;
+}
+
 /* Inserts before item `at` a copy of value `from` into value `to`, which has the same shape. */
 static int insert_copy(struct ferry__program *p, int at, int from, int to, ferry_layer *layer)
 {
@@ -237,7 +254,13 @@ static int cross_border(struct ferry__program *p, int *at)
 
     if (reads || writes)
         err = is_copied_there(p, item, reads ? &item->in[0] : &item->out[0], &copied);
-    if (!copied)
+    if (copied && reads && !writes) {
+        bool likes = false;
+
+        err = likes_its_order(p, item, &likes);
+        copied = !likes;
+    }
+    if (err || !copied)
         return err;
     if (reads) {
         value = p->items[*at].in[0].value;

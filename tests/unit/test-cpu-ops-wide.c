@@ -200,12 +200,84 @@ static void threads_share_depthwise_lines(void)
     }
 }
 
+/* ---- convolutions ---------------------------------------------------------------------------- */
+
+/* Row-major images of three channels that become channels last, a tile or several at a time. */
+static void first_layers_of_row_major_images(void)
+{
+    for (int64_t i = 0; i < 40; i++) {
+        const struct rig_shape s = { 1 + i % 2, 3, 5 + 9 * (i % 6), { 4 + i % 5, 12 + 5 * i } };
+        struct rig r;
+
+        rig_begin(&r, FERRY_OP_CONVOLUTION);
+        r.op.params.window = (ferry_op_window){ .axes = 2,
+                                                .kernel = { 1 + i % 4, 1 + i % 5 },
+                                                .stride = { 1 + i % 3, 1 + i % 5 / 2 },
+                                                .dilation = { 1 + i % 4 / 3, 1 },
+                                                .pad = { i % 3 / 2, i % 7 / 2 },
+                                                .pad_end = { 2, i % 5 / 2 },
+                                                .group = 1 };
+        rig_convolution(&r, FERRY_F32, &s, i % 8 ? RIG_PLAIN : RIG_SLICE, RIG_PLAIN,
+                        i % 4 ? RIG_LAST : RIG_LAST_SLICE, RIG_PLAIN_BIAS);
+        rig_step(&r, FERRY_STEP_UNARY, i % 3 ? FERRY_UNARY_RELU : FERRY_UNARY_SWISH, 0.25, 1);
+        rig_run(&r, NULL);
+    }
+}
+
+/* The last vector of a panel lacks columns, with each step that a micro-kernel performs. */
+static void convolutions_with_outputs_of_every_count(void)
+{
+    for (int64_t i = 0; i < 80; i++) {
+        const struct rig_shape s = { 1, i % 3 ? 20 : 300, 1 + i / 2, { 2, 11 } };
+        struct rig r;
+
+        rig_begin(&r, FERRY_OP_CONVOLUTION);
+        r.op.params.window = (ferry_op_window){
+            .axes = 2, .kernel = { 1, 1 }, .stride = { 1, 1 }, .dilation = { 1, 1 }, .group = 1
+        };
+        rig_convolution(&r, FERRY_F32, &s, RIG_LAST, RIG_PLAIN, i % 5 ? RIG_LAST : RIG_LAST_SLICE,
+                        i % 7 ? RIG_PLAIN_BIAS : RIG_NO_BIAS);
+        if (i % 2) {
+            r.op.epilogue[r.op.n_epilogue++] =
+                (ferry_op_step){ .step = FERRY_STEP_ADD, .operand = r.op.n_in, .a = 1 };
+            rig_in(&r, FERRY_F32, RIG_LAST, 4, r.op.out[0].shape);
+        }
+        if (i % 4 / 2)
+            rig_step(&r, FERRY_STEP_PRELU, 0, 0, 0);
+        else
+            rig_step(&r, FERRY_STEP_UNARY, i % 8 ? FERRY_UNARY_RELU : FERRY_UNARY_CLIP, -0.5, 0.75);
+        rig_run(&r, NULL);
+    }
+}
+
+/* Threads get parts of an odd number of panels, of rows in place. */
+static void threads_share_an_odd_number_of_panels(void)
+{
+    const struct rig_shape s = { 1, 260, 400, { 7, 7 } };
+    struct rig r;
+
+    rig_begin(&r, FERRY_OP_CONVOLUTION);
+    r.op.params.window = (ferry_op_window){
+        .axes = 2, .kernel = { 1, 1 }, .stride = { 1, 1 }, .dilation = { 1, 1 }, .group = 1
+    };
+    rig_convolution(&r, FERRY_F32, &s, RIG_LAST, RIG_PLAIN, RIG_LAST, RIG_PLAIN_BIAS);
+    rig_check_threads(&r);
+    rig_run(&r, NULL);
+}
+
 static const ferry_test_case cases[] = {
-    FERRY_TEST(functions_follow_a_function_of_two), FERRY_TEST(functions_of_elements_at_a_distance),
-    FERRY_TEST(long_rows_take_functions_in_blocks), FERRY_TEST(softmax_of_lines_of_every_length),
-    FERRY_TEST(averages_of_whole_images),           FERRY_TEST(sums_of_the_pixels_of_channels),
-    FERRY_TEST(few_planes_become_channels),         FERRY_TEST(depthwise_kernels_of_every_size),
+    FERRY_TEST(functions_follow_a_function_of_two),
+    FERRY_TEST(functions_of_elements_at_a_distance),
+    FERRY_TEST(long_rows_take_functions_in_blocks),
+    FERRY_TEST(softmax_of_lines_of_every_length),
+    FERRY_TEST(averages_of_whole_images),
+    FERRY_TEST(sums_of_the_pixels_of_channels),
+    FERRY_TEST(few_planes_become_channels),
+    FERRY_TEST(depthwise_kernels_of_every_size),
     FERRY_TEST(threads_share_depthwise_lines),
+    FERRY_TEST(first_layers_of_row_major_images),
+    FERRY_TEST(convolutions_with_outputs_of_every_count),
+    FERRY_TEST(threads_share_an_odd_number_of_panels),
 };
 
 int main(int argc, char **argv)

@@ -13,6 +13,8 @@
  * each part would gather its rows again.
  */
 #define FEW_COLUMNS 256
+/* The cost of a task besides that of its columns, in columns. */
+#define TASK_COLUMNS 8
 /* The length of sums up to which the cost of gathering a row matters. */
 #define SHORT_SUMS 64
 /*
@@ -20,6 +22,10 @@
  * weights take less time.
  */
 #define FEW_ROWS 64
+/*
+ * The number of floats of a that are prefetched for each row of b: a tile has at most as many rows.
+ */
+#define AHEAD_FLOATS 16
 /* The number of floats of a, and of y, that stay in the first-level cache during the panels. */
 #define MOST_NEAR (4 * 1024)
 
@@ -80,6 +86,43 @@ enum cpu_gemm_form cpu_gemm_form(const struct cpu_gemm *g, const struct cpu_loop
     return loops->micro_of_bf16 && g->m <= FEW_ROWS ? CPU_GEMM_BF16 : CPU_GEMM_FLOATS;
 }
 
+/*
+ * The columns that the busiest of the threads gets if tasks have `block` panels each: the caller
+ * takes tasks from the beginning, the others from the end.
+ */
+static int64_t busiest(const struct cpu_gemm *g, int64_t block)
+{
+    int64_t load[WORKERS_MOST_THREADS] = { 0 }, first = 0, end = cut(g->panels, block), most = 0;
+
+    while (first < end) {
+        int64_t least_busy = 0, task;
+
+        for (int64_t i = 1; i < g->slots; i++)
+            least_busy = load[i] < load[least_busy] ? i : least_busy;
+        task = least_busy == 0 ? first++ : --end;
+        load[least_busy] += TASK_COLUMNS + least(g->n - task * block * g->panel, block * g->panel);
+        most = load[least_busy] > most ? load[least_busy] : most;
+    }
+    return most;
+}
+
+/* Panels of a task, at most as many as now, with which the threads finish together. */
+static void balance_panels(struct cpu_gemm *g)
+{
+    int64_t best = g->panel_block, cost = busiest(g, best);
+
+    for (int64_t block = best - 1; block > 0; block--) {
+        int64_t other = busiest(g, block);
+
+        if (other < cost) {
+            best = block;
+            cost = other;
+        }
+    }
+    g->panel_block = best;
+    g->panel_blocks = cut(g->panels, best);
+}
+
 static void cut_tasks(struct cpu_gemm *g, const struct cpu_loops *loops, int64_t wanted)
 {
     int64_t panels = MOST_PANELS / (g->depth * g->panel), rows, tasks;
@@ -102,6 +145,8 @@ static void cut_tasks(struct cpu_gemm *g, const struct cpu_loops *loops, int64_t
             break;
         g->panel_blocks = cut(g->panels, g->panel_block);
     }
+    if (g->is_in_place && g->slots > 1 && g->row_blocks == 1 && g->batches == 1)
+        balance_panels(g);
     g->row_unit = 2 * cut(g->m, g->row_blocks) >= g->m_line && g->m_line ? g->m_line : 1;
     g->row_blocks = least(g->row_blocks, cut(g->m, g->row_unit));
     /* an equal number of tasks for each thread */
@@ -127,7 +172,10 @@ void cpu_gemm_plan(struct cpu_gemm *g, const struct cpu_loops *loops, unsigned t
         return;
     cut_tasks(g, loops, g->slots > 1 ? 4 * (int64_t)g->slots : 1);
     g->a_row = (g->depth + 15) / 16 * 16 + 16;
-    g->a_floats = loops->rows * g->a_row * (g->form == CPU_GEMM_BF16_PAIRS ? 3 : 2) / 2;
+    g->brought = g->brought && g->m_line ? g->brought : 1;
+    g->a_floats = g->brought * loops->rows * g->a_row;
+    if (g->form == CPU_GEMM_BF16_PAIRS)
+        g->a_floats += g->a_floats / 2;
     g->sums_row = g->panel_block * g->panel;
     g->slot_floats = g->a_floats + (g->depth < g->k ? g->row_block : loops->rows) * g->sums_row;
     g->slot_floats = (g->slot_floats + 15) / 16 * 16;
@@ -194,41 +242,6 @@ struct task {
     struct cpu_store store;
 };
 
-/*
- * The last panel, if it is wider than the remaining columns: its rows are stored to a buffer, and
- * bias and slopes are padded.
- */
-struct narrow {
-    struct cpu_store store;
-    float bias[TILE_MOST_COLUMNS], slopes[TILE_MOST_COLUMNS];
-    float row[TILE_MOST_ROWS][TILE_MOST_COLUMNS], *y[TILE_MOST_ROWS];
-};
-
-static void begin_narrow(struct narrow *n, const struct cpu_store *store, const float *bias,
-                         int64_t column, int64_t columns, struct cpu_tile *tile)
-{
-    n->store = *store;
-    n->store.slopes = n->slopes;
-    for (int64_t j = 0; j < TILE_MOST_COLUMNS; j++) {
-        n->bias[j] = bias && j < columns ? bias[column + j] : 0;
-        n->slopes[j] = store->slopes && j < columns ? store->slopes[column + j] : 0;
-    }
-    for (int i = 0; i < TILE_MOST_ROWS; i++)
-        n->y[i] = n->row[i];
-    tile->column = 0;
-    tile->bias = bias ? n->bias : NULL;
-    tile->store = tile->store ? &n->store : NULL;
-    tile->y = n->y;
-}
-
-static void end_narrow(const struct narrow *n, const struct place *place, int64_t column,
-                       int64_t columns)
-{
-    for (int64_t i = 0; i < place->rows; i++)
-        for (int64_t j = 0; j < columns; j++)
-            place->y[i][column + j] = n->row[i][j];
-}
-
 /* The micro-kernels for the form of b. */
 static const cpu_micro (*micros_of(const struct cpu_gemm_run *r))[TILE_MOST_ROWS + 1]
 {
@@ -248,6 +261,7 @@ static int64_t multiply_full(const struct task *task, int64_t rows, struct cpu_t
     const cpu_micro micro = micros_of(task->run)[1][rows];
 
     tile->column = task->panel * g->panel;
+    tile->missing = 0;
     tile->b = task->b + task->panel * step + cpu_gemm_floats(g, task->k, g->panel);
     tile->bias = task->bias;
     tile->store = task->k + task->depth == g->k ? &task->store : NULL;
@@ -287,37 +301,26 @@ static void multiply_tile(const struct task *task, const struct place *place, st
     const struct cpu_gemm_run *r = task->run;
     const struct cpu_gemm *g = r->plan;
     bool is_last = task->k + task->depth == g->k;
-    float *const *y = tile->y;
     float *sums = tile->sums;
     int64_t p = r->stores ? multiply_full(task, place->rows, tile) : task->panel;
-    int64_t stored = least(g->n, task->end * g->panel);
-    struct narrow narrow;
 
     for (; p < task->end; p++) {
-        int64_t width = cpu_gemm_width(g, p), column = p * g->panel;
-        int64_t columns = least(g->n - column, width);
-        bool is_narrow = columns < width, stores = r->stores && !(is_narrow && task->store.adds);
+        int64_t width = cpu_gemm_width(g, p), columns = least(g->n - p * g->panel, width);
 
-        tile->column = column;
+        tile->column = p * g->panel;
+        tile->missing = width - columns;
         tile->b =
             task->b + p * cpu_gemm_floats(g, g->k, g->panel) + cpu_gemm_floats(g, task->k, width);
-        tile->bias = stores ? task->bias : NULL;
-        tile->store = stores && is_last ? &task->store : NULL;
+        tile->bias = r->stores ? task->bias : NULL;
+        tile->store = r->stores && is_last ? &task->store : NULL;
         tile->sums = sums + (p - task->panel) * g->panel;
-        if (stores && is_narrow)
-            begin_narrow(&narrow, &task->store, task->bias, column, columns, tile);
         micros_of(r)[width == g->panel][place->rows](tile);
-        tile->column = column;
-        tile->y = y;
-        if (is_last && stores && is_narrow)
-            end_narrow(&narrow, place, column, columns);
-        else if (is_last && !stores)
+        if (is_last && !r->stores)
             finish(r, place, tile, columns);
-        if (!stores)
-            stored = least(stored, column);
     }
     if (is_last && r->stores && r->stored < r->steps)
-        do_functions(r, place->rows, tile, task->panel * g->panel, stored);
+        do_functions(r, place->rows, tile, task->panel * g->panel,
+                     least(g->n, task->end * g->panel));
     tile->sums = sums;
 }
 
@@ -410,7 +413,7 @@ static bool can_go_on(const struct cpu_gemm_run *r)
     const struct cpu_gemm *g = r->plan;
 
     return r->stores && g->form != CPU_GEMM_BF16_PAIRS && g->k <= SHORT_SUMS && g->depth == g->k &&
-           g->n % (g->panel / 2) == 0 && (!r->place || g->m_line > 0);
+           (!r->place || g->m_line > 0);
 }
 
 /* Processes together as many of `tiles` of one line as fit into the first-level cache. */
@@ -427,6 +430,12 @@ static void go_on(const struct task *task, const struct place *place, int64_t ti
     tile->add_step = task->run->add ? rows * (place->add[1] - place->add[0]) : 0;
 }
 
+/* Whether the tile's rows are complete rows of a, so that the next tile's follow them. */
+static bool goes_ahead(const struct cpu_tile *tile, bool is_in_place)
+{
+    return is_in_place && tile->spans == 1 && tile->a_row == tile->span;
+}
+
 /*
  * Processes the tiles of the rows from `first` on, of which `lie` can be read in place; others are
  * gathered, with their neighbours in the same tile.
@@ -441,17 +450,21 @@ static void do_tiles(const struct task *task, int64_t first, int64_t rows, int64
     bool goes_on = can_go_on(task->run);
 
     for (int64_t i = 0; i < c.tiles; i += tile->tiles) {
+        int64_t alike = (i < c.small ? c.small : c.tiles) - i; /* tiles of as many rows */
+
         if (lie == 0)
             lie = find_rows(task, first, stop - first, tile);
         place->rows = c.rows + (i >= c.small);
-        if (lie < place->rows)
-            bring_rows(task, first, place->rows, tile);
+        tile->ahead = goes_ahead(tile, lie >= place->rows) ? AHEAD_FLOATS : 0;
+        if (lie < place->rows) {
+            lie = place->rows * (goes_on ? least(alike, g->brought) : 1);
+            bring_rows(task, first, lie, tile);
+        }
         if (is_last)
             find_place(task, first, place);
         tile->tiles = 1;
         if (goes_on && lie >= 2 * place->rows)
-            go_on(task, place, least((i < c.small ? c.small : c.tiles) - i, lie / place->rows),
-                  tile);
+            go_on(task, place, least(alike, lie / place->rows), tile);
         if (g->form == CPU_GEMM_BF16_PAIRS)
             multiply_pairs(task, place, tile);
         else

@@ -39,29 +39,56 @@ TARGET static void NAME(add_lines)(int64_t lines, int64_t n, const float *from, 
 /* ---- planes --------------------------------------------------------------------------------- */
 
 #if HAVE_AVX512
-/* Interleaves three planes, one vector of each at a time; returns the number of elements done. */
+/* Of three interleaved vectors: the index of element k in planes 0 and 1, and in each plane. */
+#define FROM_TWO(k)   ((k) % 3 * LANES + (k) / 3)
+#define FROM_THIRD(k) ((k) / 3)
+#define EIGHT(X, k) \
+    X(k), X((k) + 1), X((k) + 2), X((k) + 3), X((k) + 4), X((k) + 5), X((k) + 6), X((k) + 7)
+#define VECTOR(X, k)                   \
+    {                                  \
+        EIGHT(X, k), EIGHT(X, (k) + 8) \
+    }
+static const int32_t NAME(from_two)[3][LANES] = { VECTOR(FROM_TWO, 0), VECTOR(FROM_TWO, LANES),
+                                                  VECTOR(FROM_TWO, 2 * LANES) };
+static const int32_t NAME(from_third)[3][LANES] = { VECTOR(FROM_THIRD, 0),
+                                                    VECTOR(FROM_THIRD, LANES),
+                                                    VECTOR(FROM_THIRD, 2 * LANES) };
+/* Elements of plane 2: k % 3 == 2. */
+static const __mmask16 NAME(is_third)[3] = { 0x4924, 0x2492, 0x9249 };
+#undef FROM_TWO
+#undef FROM_THIRD
+#undef EIGHT
+#undef VECTOR
+
+/* Vector k of three, from a vector of each plane. */
+INLINE vec NAME(interleaved)(vec a, vec b, vec c, int k)
+{
+    __m512 v = _mm512_permutex2var_ps((__m512)a, _mm512_loadu_si512(NAME(from_two)[k]), (__m512)b);
+
+    return (vec)_mm512_mask_permutexvar_ps(v, NAME(is_third)[k],
+                                           _mm512_loadu_si512(NAME(from_third)[k]), (__m512)c);
+}
+
+/* Interleaves three planes, a vector of each at a time; returns the number of elements done. */
 INLINE int64_t NAME(interleave_three)(int64_t n, const float *x, int64_t plane, float *y)
 {
-    int32_t two[3][LANES], third[3][LANES]; /* the indices for planes 0 and 1, and then for plane
-                                             * 2 */
-    __mmask16 is_third[3] = { 0 };
-    int64_t i = 0;
+    int64_t i = 0, rest = n % LANES;
+    vec a, b, c;
 
-    for (int k = 0; k < 3 * LANES; k++) {
-        two[k / LANES][k % LANES] = k % 3 * LANES + k / 3;
-        third[k / LANES][k % LANES] = k / 3;
-        is_third[k / LANES] |= (__mmask16)((k % 3 == 2) << k % LANES);
+    for (; i + LANES <= n; i += LANES) {
+        a = LOAD(x + i), b = LOAD(x + plane + i), c = LOAD(x + 2 * plane + i);
+        for (int k = 0; k < 3; k++)
+            STORE(y + 3 * i + k * LANES, NAME(interleaved)(a, b, c, k));
     }
-    for (; i + LANES <= n; i += LANES)
-        for (int k = 0; k < 3; k++) {
-            __m512 v = _mm512_permutex2var_ps((__m512)LOAD(x + i), _mm512_loadu_si512(two[k]),
-                                              (__m512)LOAD(x + plane + i));
+    a = LOAD_SOME(x + i, rest), b = LOAD_SOME(x + plane + i, rest);
+    c = LOAD_SOME(x + 2 * plane + i, rest);
+    for (int k = 0; k < 3 && 3 * rest > k * LANES; k++) {
+        int64_t some = 3 * rest - k * LANES;
 
-            v = _mm512_mask_permutexvar_ps(v, is_third[k], _mm512_loadu_si512(third[k]),
-                                           (__m512)LOAD(x + 2 * plane + i));
-            STORE(y + 3 * i + k * LANES, (vec)v);
-        }
-    return i;
+        STORE_SOME(y + 3 * i + k * LANES, some < LANES ? some : LANES,
+                   NAME(interleaved)(a, b, c, k));
+    }
+    return n;
 }
 #else
 INLINE int64_t NAME(interleave_three)(int64_t n, const float *x, int64_t plane, float *y)

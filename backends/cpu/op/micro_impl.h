@@ -61,6 +61,29 @@
 #define B_2(p)       WIDE_2(p)
 #endif
 
+/*
+ * The last vector of a panel, without the columns that do not exist: they are neither read nor
+ * written.
+ */
+#undef LAST_LANES
+#undef LOAD_LAST
+#undef STORE_LAST
+#if HAVE_AVX512
+#define LAST_LANES(missing) const __mmask16 last = (__mmask16)(0xffff >> (missing))
+#define LOAD_LAST(p)        ((vec)_mm512_maskz_loadu_ps(last, (p)))
+#define STORE_LAST(p, v)    _mm512_mask_storeu_ps((p), last, (__m512)(v))
+#else
+#define LAST_LANES(missing) const int64_t last = LANES - (missing)
+#define LOAD_LAST(p)        (last == LANES ? LOAD(p) : LOAD_SOME(p, last))
+#define STORE_LAST(p, v)            \
+    do {                            \
+        if (last == LANES)          \
+            STORE(p, v);            \
+        else                        \
+            STORE_SOME(p, last, v); \
+    } while (0)
+#endif
+
 /* ---- a row, two vectors wide ---------------------------------------------------------------- */
 
 #define ZERO_2(i, p, r) vec c##i##_0 = { 0 }, c##i##_1 = { 0 };
@@ -92,7 +115,7 @@
     c##i##_1 = b1;
 #define ADD_2(i, p, r)                    \
     c##i##_0 += LOAD(t->add[i] + adding); \
-    c##i##_1 += LOAD(t->add[i] + adding + LANES);
+    c##i##_1 += LOAD_LAST(t->add[i] + adding + LANES);
 #define RELU_2(i, p, r)                                  \
     c##i##_0 = SELECT_POSITIVE(c##i##_0, c##i##_0 * b0); \
     c##i##_1 = SELECT_POSITIVE(c##i##_1, c##i##_1 * b0);
@@ -105,14 +128,15 @@
 #define CLIP_2(i, p, r)                \
     c##i##_0 = CLIP(c##i##_0, b0, b1); \
     c##i##_1 = CLIP(c##i##_1, b0, b1);
-#define STORE_2(i, p, r)             \
-    {                                \
-        float *to = y[i] + column;   \
-                                     \
-        STORE(to, c##i##_0);         \
-        STORE(to + LANES, c##i##_1); \
+#define STORE_2(i, p, r)                  \
+    {                                     \
+        float *to = y[i] + column;        \
+                                          \
+        STORE(to, c##i##_0);              \
+        STORE_LAST(to + LANES, c##i##_1); \
     }
-#define WIDE_2(p) vec b0 = LOAD(p), b1 = LOAD((p) + LANES)
+#define WIDE_2(p)    vec b0 = LOAD(p), b1 = LOAD((p) + LANES)
+#define OPERAND_2(p) vec b0 = LOAD(p), b1 = LOAD_LAST((p) + LANES)
 
 /* ---- a row, one vector wide ----------------------------------------------------------------- */
 
@@ -123,13 +147,14 @@
 #define MULTIPLY_1(i, p, r) c##i = FMA(SPLAT(a##p[(r)*row]), b0, c##i);
 #define SUM_1(i, p, r)      STORE(sums + i * sums_row, c##i);
 #define BIAS_1(i, p, r)     c##i = b0;
-#define ADD_1(i, p, r)      c##i += LOAD(t->add[i] + adding);
+#define ADD_1(i, p, r)       c##i += LOAD_LAST(t->add[i] + adding);
 #define RELU_1(i, p, r)     c##i = SELECT_POSITIVE(c##i, c##i * b0);
 #define PRELU_1(i, p, r)    c##i = SELECT_POSITIVE(c##i, c##i * b0);
 #define POSITIVE_1(i, p, r) c##i = MOST(c##i, b0);
 #define CLIP_1(i, p, r)     c##i = CLIP(c##i, b0, b1);
-#define STORE_1(i, p, r)    STORE(y[i] + column, c##i);
+#define STORE_1(i, p, r)     STORE_LAST(y[i] + column, c##i);
 #define WIDE_1(p)           vec b0 = LOAD(p)
+#define OPERAND_1(p)         vec b0 = LOAD_LAST(p)
 
 /* ---- NEON ----------------------------------------------------------------------------------- */
 
@@ -209,18 +234,21 @@
         const struct cpu_store *s = t->store;                                                    \
         float *const *y = t->y;                                                                  \
         float *sums = t->sums;                                                                   \
+        LAST_LANES(t->missing);                                                                  \
                                                                                                  \
         for (int64_t tile = 0; tile < t->tiles; tile++) {                                        \
             const float *a0 = t->a + tile * (m) * row, *a1 = a0 + 3 * row, *a2 = a0 + 6 * row;   \
             const float *a3 = a0 + 9 * row, *a4 = a0 + 12 * row, *b = t->b;                      \
             const int64_t column = t->column + tile * t->y_step;                                 \
             int64_t spans = t->spans, left = t->line, jump;                                      \
+            const int64_t ahead = t->ahead;                                                      \
+            const float *next = a0 + (ahead ? (m) * row : 0);                                    \
             ROWS_##m(ZERO_##wide)                                                                \
                                                                                                  \
             if (!t->first) {                                                                     \
                 ROWS_##m(LOAD_##wide)                                                            \
             } else if (t->bias) {                                                                \
-                WIDE_##wide(t->bias + t->column);                                                \
+                OPERAND_##wide(t->bias + t->column);                                             \
                                                                                                  \
                 ROWS_##m(BIAS_##wide)                                                            \
             }                                                                                    \
@@ -240,6 +268,8 @@
                     B_##wide(b);                                                                 \
                                                                                                  \
                     AHEAD_##wide(b);                                                             \
+                    __builtin_prefetch(next);                                                    \
+                    next += ahead;                                                               \
                     OPAQUE(a0);                                                                  \
                     OPAQUE(a1);                                                                  \
                     OPAQUE(a2);                                                                  \
@@ -278,7 +308,7 @@
                                                                                                  \
                 ROWS_##m(RELU_##wide)                                                            \
             } else if (s->clamp == CPU_CLAMP_PRELU) {                                            \
-                WIDE_##wide(s->slopes + t->column);                                              \
+                OPERAND_##wide(s->slopes + t->column);                                           \
                                                                                                  \
                 ROWS_##m(PRELU_##wide)                                                           \
             } else if (s->clamp == CPU_CLAMP_CLIP) {                                             \

@@ -105,9 +105,9 @@ struct cpu_op {
             bool is_depthwise;         /* computed by depthwise.c */
             bool is_slide;             /* depthwise by lines with a kernel of 3 × 3: slide_impl.h */
             bool is_copied;            /* depthwise with copied lines of x: copied_impl.h */
-            bool is_in_place;          /* the rows of the product's a are pixels of x in place */
             bool is_planes, is_spread; /* products of row-major images (planes.c): normal, and
                                         * transposed */
+            bool reads_planes;         /* a product whose x is a row-major image of three channels */
             bool is_deconvolution;     /* computed by deconvolution.c: transposed, with few
                                         * channels */
             struct cpu_gemm gemm;

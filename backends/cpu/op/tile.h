@@ -63,11 +63,17 @@ struct cpu_tile {
                                     * contiguous */
     const float *const *add;       /* for each row, column 0 of the added operand */
     int64_t column;                /* the number of the panel's first column */
+    int64_t missing;               /* the number of columns that the panel's last vector lacks */
     /*
      * The number of consecutive tiles of equal size, each following the previous one in a; and
      * their distance in y and add. 1, unless `store` is set.
      */
     int64_t tiles, y_step, add_step;
+    /*
+     * The number of floats after this tile's rows that are prefetched for each row of b, because the
+     * next tile's rows follow without a gap; or 0.
+     */
+    int64_t ahead;
 };
 
 typedef void (*cpu_micro)(const struct cpu_tile *tile);
