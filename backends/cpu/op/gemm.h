@@ -28,8 +28,8 @@ struct cpu_gemm {
     int64_t m_line, k_line;        /* the number of rows, and of elements, that are adjacent in a;
                                     * 0: all rows, or no elements */
     bool is_in_place;              /* the rows of a need not be gathered */
-    int64_t brought;               /* the number of tiles of one line that `bring` may gather at once;
-                                    * 0: one */
+    int64_t brought;               /* the number of tiles of one line that `bring` may gather at
+                                    * once; 0: one */
     int64_t panel, panels;         /* the columns of a panel, and the number of panels */
     int64_t depth;                 /* the depth of a block of k */
     int64_t row_block, row_blocks; /* maximum rows of a task, and the number of tasks that share the

@@ -107,7 +107,7 @@ struct cpu_op {
             bool is_copied;            /* depthwise with copied lines of x: copied_impl.h */
             bool is_planes, is_spread; /* products of row-major images (planes.c): normal, and
                                         * transposed */
-            bool reads_planes;         /* a product whose x is a row-major image of three channels */
+            bool reads_planes;         /* a product with a row-major image of three channels */
             bool is_deconvolution;     /* computed by deconvolution.c: transposed, with few
                                         * channels */
             struct cpu_gemm gemm;

@@ -70,8 +70,8 @@ struct cpu_tile {
      */
     int64_t tiles, y_step, add_step;
     /*
-     * The number of floats after this tile's rows that are prefetched for each row of b, because the
-     * next tile's rows follow without a gap; or 0.
+     * The number of floats after this tile's rows that are prefetched for each row of b, because
+     * the next tile's rows follow without a gap; or 0.
      */
     int64_t ahead;
 };
