@@ -20,6 +20,7 @@
 #include "kernels/slope.k"
 #include "kernels/spread.k"
 #include "kernels/table.k"
+#include "kernels/tensor.k"
 #include "kernels/update.k"
 #include "kernels/vector.k"
 

@@ -131,6 +131,26 @@ struct convolution_args {
     STRUCT step step[STEPS];
 };
 
+/* The pixels and outputs that a group of `tensor` computes. */
+#define TENSOR_ROWS    64
+#define TENSOR_COLUMNS 32
+
+/*
+ * A convolution of halves, or an operation that is computed as one: y = alpha · sum + beta ·
+ * addend. The addend is a bias or a matrix; `depth` products make a sum.
+ */
+struct tensor_args {
+    i64 at[BUFFERS]; /* offsets of x, w, y, the addend */
+    STRUCT window window;
+    i64 pixels, channels, outputs, depth; /* as in convolution_args */
+    i64 x_group, w_group, y_group;
+    i64 w[5], first;          /* strides of w: output, channel, kernel; its first element */
+    i64 pixel_groups, blocks; /* the number of groups of items over the pixels, and the outputs */
+    i64 add[3];               /* strides of the addend: group, image, output */
+    f32 alpha, beta;
+    i32 is_bfloat, has_addend;
+};
+
 struct pack_args {
     i64 at[BUFFERS]; /* offsets of weights, packed weights */
     i64 groups, blocks, taps, channels, outputs, lanes;

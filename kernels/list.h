@@ -8,8 +8,9 @@
 
 /*
  * X(program). Each program costs one start of its compiler, even if its binary is cached, so the
- * kernels of a net's forward pass form one program, and those of training a second one. CONVERT and
- * VECTOR are not for OpenCL, whose dialect lacks doubles.
+ * kernels of a net's forward pass form one program, and those of training a second one. CONVERT,
+ * VECTOR and TENSOR are not for OpenCL, whose dialect lacks doubles and what number.h needs them
+ * for.
  */
 #define KERNEL_PROGRAMS(X) \
     X(FORWARD)             \
@@ -17,7 +18,8 @@
     X(TABLE)               \
     X(RANDOM)              \
     X(CONVERT)             \
-    X(VECTOR)
+    X(VECTOR)              \
+    X(TENSOR)
 
 /* X(program, text, LANES): the sources of the program, in their order. */
 #define KERNEL_TEXTS(X)         \
@@ -39,7 +41,8 @@
     X(TABLE, table, 1)          \
     X(RANDOM, random, 1)        \
     X(CONVERT, convert, 1)      \
-    X(VECTOR, vector, 1)
+    X(VECTOR, vector, 1)        \
+    X(TENSOR, tensor, 1)
 
 /* X(kernel, function, program, numbers) */
 #define KERNEL_LIST(X)                                  \
@@ -83,7 +86,8 @@
     X(GRADIENT_SUM, gradient_sum, TRAINING, gradient)  \
     X(VECTOR_SUM, vector_sum, VECTOR, sum)               \
     X(VECTOR_CONVERT, vector_convert, VECTOR, convert)   \
-    X(VECTOR_FILL, vector_fill, VECTOR, fill)
+    X(VECTOR_FILL, vector_fill, VECTOR, fill)            \
+    X(TENSOR, tensor, TENSOR, tensor)
 
 enum kernel_program {
 #define PROGRAM(program) PROGRAM_##program,

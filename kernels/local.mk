@@ -19,6 +19,7 @@ KERNEL_TEXTS = \
 	%D%/slope.k \
 	%D%/spread.k \
 	%D%/table.k \
+	%D%/tensor.k \
 	%D%/update.k \
 	%D%/vector.k
 
@@ -43,6 +44,7 @@ noinst_LTLIBRARIES += %D%/libkernelplans.la
 	%D%/plan_slope.c \
 	%D%/plan_spread.c \
 	%D%/plan_table.c \
+	%D%/plan_tensor.c \
 	%D%/plan_walk.c \
 	%D%/plan_weights.c \
 	%D%/plan_window.c \

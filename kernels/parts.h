@@ -35,6 +35,14 @@ struct plan_weights {
  */
 void plan_pack(struct kernel_plan *p, const struct convolution_args *c, int64_t lanes,
                const struct plan_weights *w, struct kernel_launch *user);
+/*
+ * The same convolution of halves by `tensor`, in `groups` groups, with in[2], if there is one, as
+ * the addend (plan_tensor.c).
+ */
+int plan_tensor(struct kernel_plan *p, const struct convolution_args *c, int64_t groups,
+                const struct plan_weights *w);
+/* Whether the operands are all F32, or all of a half that `tensor` computes. */
+bool plan_is_product(const struct kernel_plan *p);
 /* Binds a buffer to the operand of a step; false if no buffer is left. */
 bool plan_bind(struct kernel_launch *l, uint32_t input, struct step *s);
 /* Adds the bias as a shift, then as many steps of the epilogue as there are buffers. */

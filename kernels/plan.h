@@ -19,6 +19,7 @@ struct kernel_target {
     uint32_t vec, group, busy;
     bool has_f64;      /* the program CONVERT can be compiled */
     bool sums_nothing; /* inputs may lack elements and memory */
+    bool f16, bf16;    /* TENSOR computes products of that dtype; otherwise there are none */
 };
 
 /* The source of a launch's buffer. */
@@ -36,6 +37,7 @@ union kernel_args {
     struct pool_args pool;
     struct convolution_args convolution;
     struct pack_args pack;
+    struct tensor_args tensor;
     struct row_args row;
     struct lrn_args lrn;
     struct lrn_data_args lrn_data;

@@ -61,6 +61,20 @@ static struct kernel_launch *divide(struct kernel_plan *p, const struct convolut
     return &p->launch[p->launches++];
 }
 
+/* The launch with its bias and steps, or that of halves. */
+static int launch(struct kernel_plan *p, const struct convolution_args *c, int64_t groups,
+                  const struct plan_weights *w)
+{
+    struct kernel_launch *l;
+
+    if (p->op.in[0].dtype != FERRY_F32)
+        return plan_tensor(p, c, groups, w);
+    l = divide(p, c, groups, w);
+    plan_bias(p, l);
+    plan_steps(p, l);
+    return 0;
+}
+
 /* A transposed convolution without strides is a convolution with a flipped kernel. */
 static bool is_turned(const ferry_op_window *window, const ferry_operand *w)
 {
@@ -95,24 +109,20 @@ int plan_convolution(struct kernel_plan *p)
     const ferry_operand *w = &p->op.in[1];
     struct convolution_args c = { .steps = 0 };
     struct plan_weights weights;
-    struct kernel_launch *l;
     bool turned = is_turned(window, w);
 
-    if (!plan_is_all(p, FERRY_F32))
+    if (!plan_is_product(p))
         return FERRY_EUNSUPPORTED;
     plan_prefer_channels_last(p);
     if ((window->transposed && !turned) || (w->shape[1] == 1 && window->group > 1))
-        return plan_direct(p);
+        return p->op.in[0].dtype == FERRY_F32 ? plan_direct(p) : FERRY_EUNSUPPORTED;
     plan_window(window, &p->op.in[0], &p->op.out[0], &c.window);
     c.channels = turned ? w->shape[0] / window->group : w->shape[1];
     c.outputs = turned ? w->shape[1] : w->shape[0] / window->group;
     c.x_group = c.channels * c.window.x[1];
     c.y_group = c.outputs * c.window.y[1];
     weights = weights_of(w, &c, turned);
-    l = divide(p, &c, window->group, &weights);
-    plan_bias(p, l);
-    plan_steps(p, l);
-    return 0;
+    return launch(p, &c, window->group, &weights);
 }
 
 /* Strides of w (N, K) as if K were the axes of x from the second on, at most four. */
@@ -121,10 +131,9 @@ int plan_inner_product(struct kernel_plan *p)
     const ferry_operand *x = &p->op.in[0], *w = &p->op.in[1], *y = &p->op.out[0];
     struct convolution_args c = { .channels = 1, .outputs = w->shape[0] };
     struct plan_weights weights = { .output = w->stride[0], .channel = w->stride[1], .scale = 1 };
-    struct kernel_launch *l;
     int64_t stride = w->stride[1];
 
-    if (!plan_is_all(p, FERRY_F32) || x->rank > 2 + FERRY_OP_SPATIAL)
+    if (!plan_is_product(p) || x->rank > 2 + FERRY_OP_SPATIAL)
         return FERRY_EUNSUPPORTED;
     c.window.images = x->shape[0];
     c.window.x[0] = x->stride[0];
@@ -145,10 +154,7 @@ int plan_inner_product(struct kernel_plan *p)
         c.window.x[1] = x->stride[1];
         weights.channel = stride;
     }
-    l = divide(p, &c, 1, &weights);
-    plan_bias(p, l);
-    plan_steps(p, l);
-    return 0;
+    return launch(p, &c, 1, &weights);
 }
 
 int plan_batched_gemm(struct kernel_plan *p)
@@ -162,7 +168,7 @@ int plan_batched_gemm(struct kernel_plan *p)
                                     .is_shared = b->shape[0] == 1 };
     struct kernel_launch *l;
 
-    if (!plan_is_all(p, FERRY_F32))
+    if (!plan_is_product(p))
         return FERRY_EUNSUPPORTED;
     for (uint32_t i = 0; i < FERRY_OP_SPATIAL; i++)
         c.window.in[i] = c.window.out[i] = c.window.size[i] = c.window.stride[i] =
@@ -174,6 +180,8 @@ int plan_batched_gemm(struct kernel_plan *p)
     c.window.y[1] = y->stride[2];
     c.x_group = x->stride[0];
     c.y_group = y->stride[0];
+    if (x->dtype != FERRY_F32)
+        return plan_tensor(p, &c, y->shape[0], &weights);
     l = divide(p, &c, y->shape[0], &weights);
     if (p->own_in > 2 && p->op.params.gemm.beta != 0) {
         struct convolution_args *a = &l->args.convolution;

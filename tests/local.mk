@@ -161,7 +161,7 @@ RUN_ENV = \
 # the other kind, shared with the host or not, and the kernels are those for a GPU.
 TEST_VARIANTS =
 if BUILD_CUDA
-TEST_VARIANTS += cuda(double)[CUDA_DOUBLE_DEVICES=3,CUDA_DOUBLE_POOLS=0,device_order=pci,cudnn=off]
+TEST_VARIANTS += cuda(double)[CUDA_DOUBLE_DEVICES=3,CUDA_DOUBLE_POOLS=0,device_order=pci,cudnn=off,f16=tensor]
 TEST_VARIANTS += cuda(double)[CUDA_DOUBLE_UNIFIED=integrated]
 endif
 if BUILD_OPENCL

@@ -24,7 +24,7 @@
 #endif
 
 #define CUDA_MAX_DEVICES  64u
-#define CUDA_OPTIONS      6u
+#define CUDA_OPTIONS      7u
 #define CUDA_SPARE_EVENTS 64u
 
 /* ---- NVIDIA's libraries (process.c) ---- */
@@ -194,6 +194,7 @@ enum cuda_dnn_use { CUDA_DNN_AUTO, CUDA_DNN_OFF, CUDA_DNN_ALL };
 
 struct cuda_settings {
     bool pci_order, ordered_alloc, graphs;
+    bool tensor; /* tensor cores compute products of halves */
     enum cuda_unified unified;
     enum cuda_source kernels;
     enum cuda_dnn_use dnn;

@@ -74,7 +74,7 @@ static int furnish(struct cuda_device *dev)
     dev->dnn = set.dnn != CUDA_DNN_OFF && set.kernels != CUDA_KERNELS_OFF && cuda_dnn_load();
     dev->dnn_depthwise = set.dnn == CUDA_DNN_ALL;
     dev->lists.use = set.graphs;
-    err = cuda_modules_create(dev, set.kernels, &dev->modules);
+    err = cuda_modules_create(dev, &set, &dev->modules);
     if (err)
         return err;
     if (dev->main.owned) {

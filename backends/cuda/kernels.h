@@ -57,7 +57,7 @@ struct cuda_modules {
  * Creates the structure when the device is opened, with the context current. Missing parts are
  * reported when they are needed.
  */
-int cuda_modules_create(const struct cuda_device *dev, enum cuda_source source,
+int cuda_modules_create(const struct cuda_device *dev, const struct cuda_settings *set,
                         struct cuda_modules **out);
 void cuda_modules_destroy(struct cuda_modules *modules);
 

@@ -43,9 +43,24 @@ static void find_folder(struct cuda_modules *m)
     cuda_host->log(FERRY_LOG_DEBUG, "compiled kernels are not kept: there is no folder for them");
 }
 
-int cuda_modules_create(const struct cuda_device *dev, enum cuda_source source,
+/* Tensor cores compute F16 from capability 7.5 on, and BF16 from 8.0 on (mma of the PTX ISA). */
+static void use_tensor_cores(struct cuda_modules *m)
+{
+    const char *converted = m->capability < 75 ? "F16 and BF16" : "BF16";
+
+    m->target.f16 = m->capability >= 75;
+    m->target.bf16 = m->capability >= 80;
+    if (!m->target.bf16)
+        cuda_host->log(FERRY_LOG_WARN,
+                       "option.f16 = tensor: the tensor cores of compute capability %d.%d do not "
+                       "compute products of %s, which are converted to F32",
+                       m->capability / 10, m->capability % 10, converted);
+}
+
+int cuda_modules_create(const struct cuda_device *dev, const struct cuda_settings *set,
                         struct cuda_modules **out)
 {
+    enum cuda_source source = set->kernels;
     int capability, processors = 0, err = ask(dev, &capability, &processors);
     struct cuda_modules *m;
 
@@ -64,6 +79,8 @@ int cuda_modules_create(const struct cuda_device *dev, enum cuda_source source,
                                         .busy = 16 * (uint32_t)processors,
                                         .has_f64 = true };
     m->without_vector = source == CUDA_KERNELS_OFF;
+    if (set->tensor)
+        use_tensor_cores(m);
     *out = m;
     return 0;
 }

@@ -23,6 +23,10 @@ const ferry_plugin_option cuda_options[CUDA_OPTIONS] = {
     { "graphs", "on",
       "whether a net's pass that repeats is launched as CUDA graphs, recorded in its second pass",
       "on|off", FERRY_OPTION_ENUM, 0 },
+    { "f16", "convert",
+      "how kernels compute convolutions and products of F16 and BF16: converted to F32, or by "
+      "tensor cores, where the device has them",
+      "convert|tensor", FERRY_OPTION_ENUM, 0 },
 };
 
 /* The index of the option's word; 0 is the default. */
@@ -35,7 +39,7 @@ static int read_choice(size_t index, uint32_t *out)
 int cuda_settings_read(struct cuda_settings *out)
 {
     struct cuda_settings set = { .pool_limit = UINT64_MAX };
-    uint32_t order, off = 0, unified = 0, kernels = 0, dnn = 0, plain = 0;
+    uint32_t order, off = 0, unified = 0, kernels = 0, dnn = 0, plain = 0, tensor = 0;
     int err = read_choice(0, &order);
 
     if (!err)
@@ -49,6 +53,8 @@ int cuda_settings_read(struct cuda_settings *out)
     if (!err)
         err = read_choice(5, &plain);
     if (!err)
+        err = read_choice(6, &tensor);
+    if (!err)
         err = cuda_host->option_size("pool_limit", 0, UINT64_MAX, &set.pool_limit);
     if (err)
         return err;
@@ -58,6 +64,7 @@ int cuda_settings_read(struct cuda_settings *out)
     set.kernels = (enum cuda_source)kernels;
     set.dnn = (enum cuda_dnn_use)dnn;
     set.graphs = !plain;
+    set.tensor = tensor != 0;
     *out = set;
     return 0;
 }

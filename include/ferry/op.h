@@ -19,8 +19,8 @@
  * the plugin.
  *
  * F32: the tier depends on the plugin. F64: own on cpu, host tier on all other devices. F16 and
- * BF16: composed on cpu, cuda, opencl and sim; sums accumulate in F32 or wider, and each output is
- * rounded once.
+ * BF16: composed on cpu, cuda, opencl and sim (products are own on cuda with option.f16 = tensor);
+ * sums accumulate in F32 or wider, and each output is rounded once.
  *
  * Errors: unless a function names other codes, FERRY_EINVAL for NULL or for a structure whose
  * struct_size is not set, FERRY_ENOMEM, FERRY_EDEVICE, FERRY_ELOST, FERRY_EFORKED. After a failure

@@ -133,8 +133,7 @@ static void set_form(struct instruction *i, const struct form_of_access *f)
     i->operation = f->operation;
 }
 
-/* The registers of an operand: one, or those of a vector. */
-static unsigned registers_of(const struct operand *o, struct operand *out)
+unsigned operand_registers(const struct operand *o, struct operand *out)
 {
     if (o->form != VECTOR) {
         out[0] = *o;
@@ -165,7 +164,7 @@ void decode_load(struct parser *p, const struct name *name)
     operand_read(p, &vector);
     parse_expect(p, ",");
     operand_read(p, &address);
-    n = registers_of(&vector, o);
+    n = operand_registers(&vector, o);
     if (n != f.count)
         parse_fail(p, "%u registers for %u elements", n, f.count);
     for (unsigned k = 0; k < n && !p->has_failed; k++) {
@@ -219,7 +218,7 @@ void decode_store(struct parser *p, const struct name *name)
     operand_read(p, &address);
     parse_expect(p, ",");
     operand_read(p, &vector);
-    n = registers_of(&vector, o);
+    n = operand_registers(&vector, o);
     if (n != f.count)
         parse_fail(p, "%u registers for %u elements", n, f.count);
     for (unsigned k = 0; k < n && !p->has_failed; k++)

@@ -162,6 +162,34 @@ static void decode_by_table(struct parser *p, const struct name *name, const str
         memcpy(i->slot, slots, sizeof(slots));
 }
 
+/* ---- mma ---- */
+
+/* The four operands are vectors of registers, and all lanes of the warp meet. */
+static void decode_matrix(struct parser *p, const struct name *name, const struct operand *o,
+                          unsigned n)
+{
+    const struct opcode *opcode = opcode_find(name->whole);
+    struct operand all[16];
+    uint32_t slots[MOST_OPERANDS] = { 0 };
+    unsigned given = 0;
+    struct instruction *i;
+
+    for (unsigned k = 0; k < n && n == 4; k++)
+        given += operand_registers(&o[k], &all[given]);
+    if (!opcode || given + 1 != strlen(opcode->operands)) {
+        parse_fail(p, "opcode '%s' with %u registers is not known", name->whole, given);
+        return;
+    }
+    for (unsigned k = 0; k < given; k++)
+        slots[k] = slot_operand(p, &all[k], 4, false);
+    i = emit_flow(p, run_warp_barrier);
+    if (i)
+        i->slot[0] = slot_constant(p, 4, UINT32_MAX);
+    i = decode_emit(p, opcode->run);
+    if (i)
+        memcpy(i->slot, slots, sizeof(slots));
+}
+
 /* ---- mov ---- */
 
 static void decode_vector_move(struct parser *p, const struct name *name, const struct operand *o)
@@ -370,6 +398,8 @@ static bool decode_special(struct parser *p, const struct name *name, const stru
         (void)decode_emit(p, run_nothing);
     else if (!strcmp(first, "cvta") && n == 2)
         decode_cvta(p, name, o);
+    else if (!strcmp(first, "mma"))
+        decode_matrix(p, name, o, n);
     else if (!strcmp(first, "setp") && (name->count == 4 || n > 3))
         decode_compare(p, name, o, n);
     else if (!strcmp(first, "mov") && n == 2 && (o[0].form == VECTOR || o[1].form == VECTOR))

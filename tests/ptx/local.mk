@@ -12,6 +12,7 @@ PTX_SOURCES = \
 	%D%/flow.c \
 	%D%/half.c \
 	%D%/integer.c \
+	%D%/matrix.c \
 	%D%/memory.c \
 	%D%/module.c \
 	%D%/opcodes.c \
@@ -38,6 +39,7 @@ PTX_CASES = \
 	%D%/cases/ended-thread.ptx \
 	%D%/cases/fences.ptx \
 	%D%/cases/indexed-branch.ptx \
+	%D%/cases/matrix-lane.ptx \
 	%D%/cases/misaligned.ptx \
 	%D%/cases/missing-barrier.ptx \
 	%D%/cases/no-acquire.ptx \

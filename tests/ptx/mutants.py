@@ -9,6 +9,7 @@ A mutant is one change of one place of a kernel's text, made from the text by a 
     bound     the `<` of a loop's condition becomes `<=`, its `>` becomes `>=`
     limit     `x < n ? x : n` and `lesser(x, n)` become x
     atomic    an atomic addition becomes a load and a store
+    fragment  an index of a fragment of tensor.k becomes that of another element
 
 nvcc compiles the mutant. If its PTX is that of the original, the change is none. Otherwise random
 operations that use a changed kernel run on the executor (test-kernels-ptx), which checks races, bounds,
@@ -33,7 +34,7 @@ KERNELS = TOP / "kernels"
 # The header's text is compiled with this kernel text.
 HEADERS = {"dialect.h": "vector", "sum.h": "row"}
 LANES = {"convolution": 2, "gradient": 2}
-RULES = ("barrier", "guard", "limit", "atomic", "bound")
+RULES = ("barrier", "guard", "limit", "atomic", "fragment", "bound")
 VECTORS = "dot,asum,sumsq,fill,convert"
 TRIES = (("race,unknown", 30), ("descending,race,unknown", 60), ("interleaved,two-blocks,race", 60))
 
@@ -106,6 +107,15 @@ def limits(file, text):
         yield Mutant(file, "limit", m.start(), end, f"({one})", text[m.start() : end])
 
 
+FRAGMENTS = ((" + pair + 4", " + pair"), ("x_next + pair", "x_at + pair"), ("% 32 / 4", "% 32 / 8"), ("% 4 * 2", "% 4"))
+
+
+def fragments(file, text):
+    for old, new in FRAGMENTS if file == "tensor.k" else ():
+        for m in re.finditer(re.escape(old), text):
+            yield Mutant(file, "fragment", m.start(), m.end(), new, old)
+
+
 def of_last_group(file, text):
     at = text.index("#define LAST_GROUP", text.index("defined(__CUDACC__)"))
     end = text.index("#define multiply_high", at)
@@ -124,7 +134,7 @@ def all_mutants():
         if path.name == "dialect.h":
             found = list(of_last_group(path.name, text))
         else:
-            found = [m for rule in (barriers, guards, bounds, limits) for m in rule(path.name, text)]
+            found = [m for rule in (barriers, guards, bounds, limits, fragments) for m in rule(path.name, text)]
         seen = {}
         for m in sorted(found, key=lambda m: (m.start, m.rule)):
             key = (m.rule, m.fragment)

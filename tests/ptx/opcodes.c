@@ -11,6 +11,7 @@
 static const struct opcode_group *const groups[] = {
     &integer_opcodes, &bit_opcodes,     &real_opcodes,        &half_opcodes,
     &compare_opcodes, &convert_opcodes, &approximate_opcodes, &warp_opcodes,
+    &matrix_opcodes,
 };
 #define GROUPS (sizeof(groups) / sizeof(groups[0]))
 

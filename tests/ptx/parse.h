@@ -106,6 +106,8 @@ struct name {
     unsigned count;
 };
 bool name_has(const struct name *name, const char *part);
+/* The registers of an operand: one, or those of a vector. Room for four. */
+unsigned operand_registers(const struct operand *o, struct operand *out);
 void decode_load(struct parser *p, const struct name *name);
 void decode_store(struct parser *p, const struct name *name);
 void decode_atomic(struct parser *p, const struct name *name);

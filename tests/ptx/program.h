@@ -14,7 +14,7 @@
 #include "tests/ptx/ptx.h"
 
 #define LANES         32u
-#define MOST_OPERANDS 6
+#define MOST_OPERANDS 14 /* of mma */
 #define MOST_SOURCES  64 /* files of .file */
 
 enum ptx_space { GENERIC, GLOBAL, SHARED, LOCAL, PARAM, CONSTANT };
@@ -125,7 +125,7 @@ struct opcode_group {
 
 extern const struct opcode_group integer_opcodes, bit_opcodes, real_opcodes, half_opcodes;
 extern const struct opcode_group compare_opcodes, convert_opcodes, approximate_opcodes,
-    warp_opcodes;
+    warp_opcodes, matrix_opcodes;
 
 /* NULL: not known. */
 const struct opcode *opcode_find(const char *name);

@@ -343,6 +343,70 @@ static void lanes_exchange_values(void)
         CU_ASSERT_EQUAL(out[l], l % 8 != 7);
 }
 
+/* ---- matrices ---- */
+
+#define FRAGMENTS                                                                              \
+    ".reg .b32 %f<20>; shr.u32 %r1, %r0, 2; and.b32 %r2, %r0, 3; shl.b32 %r2, %r2, 1;\n"       \
+    "mov.u32 %f4, 0; mov.u32 %f5, 0; mov.u32 %f6, 0; mov.u32 %f7, 0; mov.u32 %f8, 0;\n"
+/* Register %f4 is a word of the unit matrix: its diagonal is in rows of the lane's group. */
+#define UNIT(one)                                                                              \
+    "setp.eq.s32 %p1, %r1, %r2; selp.b32 %f4, " one ", 0, %p1; add.s32 %r3, %r2, 1;\n"         \
+    "setp.eq.s32 %p1, %r1, %r3; selp.b32 %r4, " one "0000, 0, %p1; or.b32 %f4, %f4, %r4;\n"
+/* Registers %f10 and %f11: element k, n of the matrix is 8k + n. */
+#define NUMBERS(type)                                                                          \
+    "shl.b32 %r5, %r2, 3; add.s32 %r5, %r5, %r1; cvt.rn.f32.u32 %r6, %r5;\n"                   \
+    "cvt.rn." type ".f32 %h1, %r6; add.s32 %r6, %r5, 8; cvt.rn.f32.u32 %r6, %r6;\n"            \
+    "cvt.rn." type ".f32 %h2, %r6; mov.b32 %f10, {%h1, %h2}; add.s32 %r6, %r5, 64;\n"          \
+    "cvt.rn.f32.u32 %r6, %r6; cvt.rn." type ".f32 %h1, %r6; add.s32 %r6, %r5, 72;\n"           \
+    "cvt.rn.f32.u32 %r6, %r6; cvt.rn." type ".f32 %h2, %r6; mov.b32 %f11, {%h1, %h2};\n"
+#define M16N8K8(type)                                                                          \
+    "mma.sync.aligned.m16n8k8.row.col.f32." type "." type ".f32 {%f0, %f1, %f2, %f3}, "        \
+    "{%f4, %f5}, {%f10}, {%f8, %f8, %f8, %f8};\n"
+#define M16N8K16(type)                                                                         \
+    "mma.sync.aligned.m16n8k16.row.col.f32." type "." type ".f32 {%f0, %f1, %f2, %f3}, "       \
+    "{%f4, %f5, %f6, %f7}, {%f10, %f11}, {%f8, %f8, %f8, %f8};\n"
+
+/* The statements' product in each lane is that of the unit matrix and the matrix of numbers. */
+static void check_product(const char *statements, unsigned below)
+{
+    char text[3072];
+    uint64_t out[LANES];
+
+    for (unsigned n = 0; n < 4; n++) {
+        snprintf(text, sizeof(text), "%scvt.rzi.u32.f32 %%r9, %%f%u;", statements, n);
+        CU_ASSERT(lanes_of(text, 'w', PTX_EXACT, out));
+        for (unsigned l = 0; l < LANES; l++)
+            CU_ASSERT_EQUAL(out[l], l / 4 * 8 + l % 4 * 2 + n % 2 + (n > 1 ? below : 0));
+    }
+}
+
+static void a_product_of_matrices_has_its_elements_where_ptx_documents_them(void)
+{
+    check_product(FRAGMENTS UNIT("0x3c00") NUMBERS("f16") "mov.u32 %f5, %f4;\n" M16N8K8("f16"), 0);
+    check_product(
+        FRAGMENTS UNIT("0x3f80") NUMBERS("bf16") "mov.u32 %f5, %f4;\n" M16N8K8("bf16"), 0);
+    check_product(FRAGMENTS UNIT("0x3c00") NUMBERS("f16") "mov.u32 %f7, %f4;\n" M16N8K16("f16"),
+                  64);
+    check_product(FRAGMENTS UNIT("0x3f80")
+                      NUMBERS("bf16") "mov.u32 %f7, %f4;\n" M16N8K16("bf16"),
+                  64);
+}
+
+/* 1 and eight products of 2^-26, in rows 0 to 7. */
+static void a_product_of_matrices_has_any_rounding(void)
+{
+    static const char sum[] = FRAGMENTS "mov.u32 %f4, 0x08000800; mov.u32 %f10, %f4;\n"
+                                        "mov.u32 %f8, 0f3F800000;\n" M16N8K8("f16")
+                                            "mov.u32 %r9, %f1;";
+    static const struct value exact[] = { { sum, 'w', 0x3f800001 } };
+    static const struct value low[] = { { sum, 'w', 0x3f800000 } };
+    static const struct value high[] = { { sum, 'w', 0x3f800008 } };
+
+    CHECK(exact, PTX_EXACT);
+    CHECK(low, PTX_LOW);
+    CHECK(high, PTX_HIGH);
+}
+
 /* Lanes that went different ways meet where the ways join. */
 static void lanes_meet_after_a_branch(void)
 {
@@ -368,6 +432,8 @@ int main(int argc, char **argv)
         FERRY_TEST(memory_is_accessed_in_every_space),
         FERRY_TEST(lanes_exchange_values),
         FERRY_TEST(lanes_meet_after_a_branch),
+        FERRY_TEST(a_product_of_matrices_has_its_elements_where_ptx_documents_them),
+        FERRY_TEST(a_product_of_matrices_has_any_rounding),
     };
 
     return ferry_test_main(argc, argv, "ptx-opcodes", cases, FERRY_TEST_COUNT(cases));

@@ -173,6 +173,7 @@ static void a_barrier_that_not_all_threads_reach_faults(void)
 
 static void a_shuffle_without_its_source_faults(void)
 {
+    faults("matrix-lane", "", "not all lanes of warp 0", "take part");
     faults("absent-lane", "", "lane 15 of warp 0 reads lane 16", "does not take part");
 }
 
@@ -198,6 +199,12 @@ static void an_error_of_a_text_names_its_line(void)
 {
     fails_to_parse(ENTRY "add.s32 %r1, %r2, 1;\nfrobnicate.b32 %r1, %r2;\n}\n",
                    "PTX line 7: opcode 'frobnicate.b32' is not known");
+    fails_to_parse(ENTRY "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r2];\n}\n",
+                   "PTX line 6: opcode 'ldmatrix.sync.aligned.m8n8.x1.shared.b16' is not known");
+    fails_to_parse(ENTRY "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%r1}, {%r1}, {%r1}, "
+                         "{%r1};\n}\n",
+                   "PTX line 6: opcode 'mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32' with 4 "
+                   "registers is not known");
     fails_to_parse(ENTRY "add.q32 %r1, %r2, 1;\n}\n", "PTX line 6: opcode 'add.q32' is not known");
     fails_to_parse(ENTRY "ld.global.v3.u32 %r1, [%r2];\n}\n",
                    "PTX line 6: opcode 'ld.global.v3.u32' is not known");

@@ -176,6 +176,64 @@ bool trial_plan(struct trying what, uint64_t seed, const struct kernel_target *t
     return trial_plan_operation(&op, numbers, target, t);
 }
 
+/* ---- bounds ---- */
+
+/*
+ * Each addition, in any order and with any rounding, and each factor may cost 2^-23 of the sum of
+ * the magnitudes; the result is rounded to nearest, or to a multiple of the smallest number.
+ */
+static bool is_within(ferry_dtype half, long double got, const struct op_number *want)
+{
+    long double error = (want->roundings + 4) * 0x1p-23L, small = half == FERRY_F16 ? 0x1p-25L : 0;
+    long double place = half == FERRY_F16 ? 0x1p-11L : 0x1p-8L;
+
+    error *= want->magnitude / (1 - error);
+    error += place * (fabsl(want->value) + error) + small;
+    return fabsl(got - want->value) <= error;
+}
+
+static bool is_bounded(const struct trial *t)
+{
+    struct op_view in[FERRY_OP_INPUTS], out = { t->op.out[0], t->theirs[t->op.n_in] };
+    const struct op_scene scene = { .op = &t->op, .own_in = t->op.n_in, .in = in, .out = &out };
+    ferry_dtype half = (ferry_dtype)out.o.dtype;
+    int64_t i[FERRY_OP_AXES] = { 0 };
+    struct op_number want;
+    bool good = true;
+
+    for (uint32_t k = 0; k < t->op.n_in; k++)
+        in[k] = (struct op_view){ t->op.in[k], t->theirs[k] + TRIAL_MARGIN };
+    out.first += TRIAL_MARGIN;
+    do {
+        good = op_expect(&scene, 0, i, &want) &&
+               is_within(half,
+                         arith_get(half, t->ours[t->op.n_in] + TRIAL_MARGIN, op_place(&out.o, i)),
+                         &want);
+    } while (good && op_next(&out.o, i));
+    return good;
+}
+
+bool trial_is_bounded(struct trial *t, trial_launch *launch)
+{
+    bool good;
+
+    make_operands(&t->numbers, t);
+    good = run(t, launch) && (op_count(&t->op.out[0]) == 0 || is_bounded(t));
+    end(t);
+    return good;
+}
+
+bool trial_plan_half(uint32_t kind, ferry_dtype half, uint64_t seed,
+                     const struct kernel_target *target, struct trial *t)
+{
+    struct om_numbers numbers = { seed * UINT64_C(0x9E3779B97F4A7C15) + kind };
+    ferry_op_desc op;
+
+    om_make(&numbers, kind, 0, &op);
+    om_halve(&op, half);
+    return trial_plan_operation(&op, numbers, target, t);
+}
+
 bool trial_agrees(struct trial *t, trial_launch *launch)
 {
     double slack = (double)om_number_of("FERRY_TEST_SLACK", 1);

@@ -45,6 +45,14 @@ bool trial_plan_operation(const ferry_op_desc *op, struct om_numbers numbers,
  * FERRY_TEST_SLACK times that.
  */
 bool trial_agrees(struct trial *t, trial_launch *launch);
+/* Plans a random operation of that kind and half, without an epilogue; false if unsupported. */
+bool trial_plan_half(uint32_t kind, ferry_dtype half, uint64_t seed,
+                     const struct kernel_target *target, struct trial *t);
+/*
+ * The same as trial_agrees for a forward pass of halves whose sums are in F32 at least: whether every element of
+ * out[0] is within the bound of its sum, computed in long double.
+ */
+bool trial_is_bounded(struct trial *t, trial_launch *launch);
 /* The oracle, with operands at that offset in their buffers. */
 void trial_oracle_at(struct trial *t, uint64_t margin);
 

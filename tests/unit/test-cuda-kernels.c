@@ -146,6 +146,49 @@ static void without_kernels_there_is_no_table(void)
     CU_ASSERT(driver_failed(cuda->device_open(NULL, 0, &dev), FERRY_ECONF, "auto|compile|off"));
 }
 
+/* Whether the device has a kernel for products of that dtype. */
+static bool multiplies(void *dev, ferry_dtype dtype)
+{
+    const ferry_op_table *table = table_of(dev);
+    ferry_op_answer answer = { .struct_size = sizeof(answer) };
+    ferry_op_desc op;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(table);
+    ferry_op_desc_init(&op, FERRY_OP_INNER_PRODUCT);
+    op.n_in = 2;
+    op.n_out = 1;
+    op.in[0] = op.in[1] = op.out[0] = ferry_operand_make(dtype, (int64_t[]){ 4, 4 }, 2, NULL);
+    return table->query(dev, &op, &answer) == 0;
+}
+
+static void tensor_cores_compute_halves_on_request(void)
+{
+    static const struct {
+        const char *option, *capability;
+        bool f16, bf16;
+    } rows[] = { { "convert", "90", false, false },
+                 { "tensor", "70", false, false },
+                 { "tensor", "75", true, false },
+                 { "tensor", "80", true, true },
+                 { "tensor", "90", true, true } };
+    void *dev;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        if (!cuda_load(1, true))
+            return;
+        setenv("CUDA_DOUBLE_CAPABILITY", rows[i].capability, 1);
+        driver_set("kernels", "compile");
+        driver_set("f16", rows[i].option);
+        dev = cuda_open(0);
+        CU_ASSERT_EQUAL(multiplies(dev, FERRY_F16), rows[i].f16);
+        CU_ASSERT_EQUAL(multiplies(dev, FERRY_BF16), rows[i].bf16);
+        CU_ASSERT(multiplies(dev, FERRY_F32));
+        cuda_close(dev);
+    }
+    driver_set("f16", "half");
+    CU_ASSERT(driver_failed(cuda->device_open(NULL, 0, &dev), FERRY_ECONF, "convert|tensor"));
+}
+
 static void failed_compilations_are_reported_and_retried(void)
 {
     struct rig r;
@@ -432,6 +475,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_program_is_compiled_once_a_device),
     FERRY_TEST(without_kernels_there_is_no_table),
     FERRY_TEST(failed_compilations_are_reported_and_retried),
+    FERRY_TEST(tensor_cores_compute_halves_on_request),
     FERRY_TEST(the_vendors_compiler_takes_every_program),
     FERRY_TEST(kernels_are_compiled_for_the_device),
     FERRY_TEST(kernels_built_for_other_devices_are_compiled_again),

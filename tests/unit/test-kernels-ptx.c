@@ -207,6 +207,49 @@ static void what_nvcc_compiles_agrees_with_the_oracle(void)
         try_many((struct trying){ ob_passes[k].kind, &ob_passes[k] });
     printf("     %u operations\n", ptx.tried);
     CU_ASSERT_FALSE(ptx.has_failed);
+}
+
+/* ---- products of halves ---- */
+
+/* Convolutions and products of a dtype that nothing but `tensor` computes, without an epilogue. */
+static void try_halves(uint32_t kind, ferry_dtype half)
+{
+    struct kernel_target with = target;
+    const char *names = getenv("FERRY_TEST_KERNELS");
+    uint64_t n = om_number_of("FERRY_TEST_OPS", 20), first = om_number_of("FERRY_TEST_SEED", 1);
+    static struct trial t;
+    uint64_t tried = 0;
+
+    with.f16 = with.bf16 = true;
+    for (uint64_t seed = first; tried < n && seed < first + n * SEARCHES && !ptx.has_failed;
+         seed++) {
+        if (!trial_plan_half(kind, half, seed, &with, &t) || !uses(&t, names))
+            continue;
+        tried++;
+        forget_scratch(&t);
+        if (trial_is_bounded(&t, executed))
+            continue;
+        printf("kind %u of dtype %d seed %llu: %s\n", kind, (int)half, (unsigned long long)seed,
+               om_text(&t.op));
+        ptx.has_failed = true;
+    }
+    ptx.tried += (unsigned)tried;
+}
+
+static void products_of_halves_are_within_the_bounds_of_their_sums(void)
+{
+    static const uint32_t kinds[] = { FERRY_OP_CONVOLUTION, FERRY_OP_INNER_PRODUCT,
+                                      FERRY_OP_BATCHED_GEMM };
+    unsigned before = ptx.tried;
+
+    if (!has_files() || ptx.has_failed)
+        return;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        try_halves(kinds[k], FERRY_F16);
+        try_halves(kinds[k], FERRY_BF16);
+    }
+    printf("     %u operations\n", ptx.tried - before);
+    CU_ASSERT_FALSE(ptx.has_failed);
     CU_ASSERT(ptx.tried > 0);
 }
 
@@ -253,6 +296,7 @@ static void a_gradient_in_segments_agrees_with_the_oracle(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(what_nvcc_compiles_agrees_with_the_oracle),
+    FERRY_TEST(products_of_halves_are_within_the_bounds_of_their_sums),
     FERRY_TEST(a_gradient_in_segments_agrees_with_the_oracle),
 };
 

@@ -77,6 +77,34 @@ static void so_do_the_backward_passes(void)
     CU_ASSERT_EQUAL(bad, 0);
 }
 
+/* What a CUDA device computes by tensor cores, and the items of a group without them. */
+static void products_of_halves_are_within_the_bounds_of_their_sums(void)
+{
+    static const uint32_t kinds[] = { FERRY_OP_CONVOLUTION, FERRY_OP_INNER_PRODUCT,
+                                      FERRY_OP_BATCHED_GEMM };
+    uint64_t n = om_number_of("FERRY_TEST_OPS", ferry_test_is_slow() ? 10 : 50), tried = 0;
+    struct kernel_target with = kernel_host_target;
+    static struct trial t;
+
+    for (uint64_t i = 0; i < 6 * n; i++) {
+        uint32_t kind = kinds[i % 3];
+        ferry_dtype half = i % 2 ? FERRY_BF16 : FERRY_F16;
+
+        with.f16 = half == FERRY_F16;
+        with.bf16 = half == FERRY_BF16;
+        if (!trial_plan_half(kind, half, i, &with, &t))
+            continue; /* a convolution that is not a product */
+        tried++;
+        if (trial_is_bounded(&t, on_host))
+            continue;
+        printf("kind %u of dtype %d seed %llu: %s\n", kind, (int)half, (unsigned long long)i,
+               om_text(&t.op));
+        CU_FAIL("a sum is outside its bound");
+    }
+    CU_ASSERT(tried > 4 * n);
+    CU_ASSERT_FALSE(trial_plan_half(kinds[1], FERRY_F16, 1, &with, &t)); /* BF16 alone */
+}
+
 /* For rare operations: generates operations until enough of them use `lines`. */
 static int try_lines(int64_t lines)
 {
@@ -312,6 +340,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(kernels_compiled_by_the_host_agree_with_the_oracle),
     FERRY_TEST(depthwise_lines_agree_too),
     FERRY_TEST(so_do_the_backward_passes),
+    FERRY_TEST(products_of_halves_are_within_the_bounds_of_their_sums),
     FERRY_TEST(small_terms_of_a_long_sum_are_kept),
     FERRY_TEST(small_terms_of_a_long_vector_are_kept),
     FERRY_TEST(the_oracle_copies_every_dtype),
