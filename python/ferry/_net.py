@@ -140,9 +140,10 @@ class Net(Held):
         for name, values in inputs.items():
             if name not in have:
                 raise InvalidArgument(f"the net has no input {name!r}, but {', '.join(have) or 'none'}")
-            values = np.asarray(values)
-            have[name].reshape(values.shape)
-            have[name].data = values
+            values, blob = np.asarray(values), have[name]
+            if blob.shape != values.shape:
+                blob.reshape(values.shape)
+            blob.data = values
         self._loss = out_double(lib.ferry_net_forward, handle)
         return {name: blob._copy() for name, blob in self.outputs.items()}
 
