@@ -11,7 +11,7 @@
  * of x that is resized along its axis is kept for the rows of y between it and the next one.
  */
 
-/* The number of rows of a band. */
+/* The maximum number of rows of a band. */
 #define BAND 16
 /* The number of elements below which a second thread costs more than it helps. */
 #define SMALL (16 * 1024)
@@ -21,7 +21,7 @@ struct resize {
     const struct cpu_window *window;
     const struct cpu_sample *along; /* one entry for each pixel of a row */
     int64_t channels, length;       /* the channels of a row, 1 or all, and the row's elements */
-    int64_t bands;                  /* the number of bands of a plane, or of an image */
+    int64_t band, bands;            /* the rows of a band, and the bands of a plane or an image */
     void *rows;                     /* two rows for each thread */
     const void *x;
     void *y;
@@ -121,26 +121,37 @@ static int resize_plan(struct cpu_op *p)
     return 0;
 }
 
+/* Cuts planes into bands, as many as divide evenly among the threads; returns their number. */
+static int64_t cut_bands(struct resize *r, int64_t planes, int64_t threads)
+{
+    int64_t rows = r->window->out[1], bands = (rows + BAND - 1) / BAND;
+
+    while (planes * bands % threads && bands < rows)
+        bands++;
+    r->band = bands ? (rows + bands - 1) / bands : 1;
+    r->bands = (rows + r->band - 1) / r->band;
+    return planes * r->bands;
+}
+
 static void resize_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args)
 {
     const struct cpu_window *w = &p->plan.window;
-    int64_t channels = channels_of(w), bands = (w->out[1] + BAND - 1) / BAND;
-    int64_t tasks = w->images * (w->channels / channels) * bands;
+    int64_t channels = channels_of(w), planes = w->images * (w->channels / channels);
     struct cpu_sample *along = args->workspace;
     struct resize r = { .op = p,
                         .window = w,
                         .along = along,
                         .channels = channels,
                         .length = w->out[2] * channels,
-                        .bands = bands,
                         .rows = along + w->out[2],
                         .x = args->in[0],
                         .y = args->out[0] };
+    int64_t tasks = cut_bands(&r, planes, p->threads);
     workers_task task = p->op.out[0].dtype == FERRY_F32 ? resize_band_f32 : resize_band_f64;
 
     for (int64_t i = 0; i < w->out[2]; i++)
         along[i] = cpu_sample_of(&p->op.params, i, w->in[2], w->out[2]);
-    if (tasks * BAND * r.length >= SMALL)
+    if (tasks * r.band * r.length >= SMALL)
         workers_tasks(d->workers, tasks, task, &r);
     else
         for (int64_t i = 0; i < tasks; i++)

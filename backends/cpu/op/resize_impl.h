@@ -38,13 +38,13 @@ static void NAME(resize_band)(void *arg, int64_t number, unsigned slot)
 {
     const struct resize *r = arg;
     const struct cpu_window *w = r->window;
-    int64_t first = number % r->bands * BAND, plane = number / r->bands;
+    int64_t first = number % r->bands * r->band, plane = number / r->bands;
     int64_t planes = w->channels / r->channels, image = plane / planes, held[2] = { -1, -1 };
     const T *x = (const T *)r->x + image * w->x[0] + plane % planes * w->x[1];
     T *y = (T *)r->y + image * w->y[0] + plane % planes * w->y[1];
     T *kept[2] = { (T *)r->rows + 2 * slot * r->length, (T *)r->rows + (2 * slot + 1) * r->length };
 
-    for (int64_t i = first; i < first + BAND && i < w->out[1]; i++) {
+    for (int64_t i = first; i < first + r->band && i < w->out[1]; i++) {
         struct cpu_sample v = cpu_sample_of(&r->op->op.params, i, w->in[1], w->out[1]);
 
         if (r->op->op.params.resize.method == FERRY_RESIZE_NEAREST) {
