@@ -68,10 +68,15 @@ check-mutants: all $(check_DATA) tests/unit/test-kernels-ptx
 	@$(TEST_ENV) python3 '$(srcdir)/%D%/mutants.py' --rest %D%/mutants.ptx $(MUTANTS)
 CLEANFILES += %D%/mutants.ptx
 
+# The same with the OpenCL plugin on PoCL, or with MUTANTS=--oclgrind in that simulator: an hour.
+check-mutants-opencl: all tests/unit/test-op-random
+	@$(TEST_ENV) python3 '$(srcdir)/%D%/mutants_opencl.py' $(MUTANTS)
+
 # The kernels' text, compiled for AMD's GPUs and not run, where hipcc is on PATH.
 check-hip:
 	FERRY_TEST_SRCDIR='$(abs_top_srcdir)' $(SHELL) '$(srcdir)/%D%/check-hip.sh' $(HIP)
-.PHONY: check-ptx check-mutants check-hip
-EXTRA_DIST += %D%/check-hip.sh %D%/mutants.list %D%/mutants.py
+.PHONY: check-ptx check-mutants check-mutants-opencl check-hip
+EXTRA_DIST += %D%/check-hip.sh %D%/mutants.list %D%/mutants.py \
+	%D%/mutants_opencl.py
 
 EXTRA_DIST += $(PTX_CASES) %D%/README.md
