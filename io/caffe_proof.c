@@ -38,7 +38,7 @@ static int fits(const unsigned char *fields, const struct ferry__field *field)
     return 0;
 }
 
-/* Not empty, valid UTF-8 and without control characters. */
+/* Whether the field is valid UTF-8, not empty, and without control characters. */
 static bool is_text(const struct ferry__field *field)
 {
     uint64_t rest = 0;

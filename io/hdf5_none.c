@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Without libhdf5, HDF5 files are still recognized. */
+/* The HDF5 reader of a build without libhdf5: it recognizes HDF5 files, and refuses them. */
 #include "reader.h"
 
 #include <string.h>

@@ -14,7 +14,7 @@
 /* The maximum size of an index. */
 #define MAX_INDEX (256u * 1024 * 1024)
 
-/* One of the files; opened for the first array in it. */
+/* A file that the index lists; it is opened for the first array in it. */
 struct shard {
     const char *name;
     ferry_io *io;

@@ -42,7 +42,7 @@ struct ferry__io_writer_ops {
     bool single;     /* exactly one array */
     bool unique;     /* names of arrays are unique */
     bool named;      /* the temporary file needs a name */
-    /* Whether it can store elements in a type other than their dtype. NULL: it cannot. */
+    /* Whether the format can store elements in a type other than their dtype. NULL: it cannot. */
     bool (*can_store)(enum ferry__storage storage);
     /* The reason why the format cannot hold the array; NULL: it can hold it. */
     const char *(*can_hold)(const ferry_io_writer *w, const ferry_io_entry *entry);

@@ -89,7 +89,7 @@ static int check_binary(const ferry_op_desc *op)
     wants = binary_inputs(function, op->pass);
     if (!wants)
         return ferry_error_set(FERRY_EUNSUPPORTED,
-                               "%s: function %u has none, other operations compute it",
+                               "%s: function %u has no such pass, other operations compute it",
                                ferry__op_title(op), function);
     if (op->n_in != wants)
         return ferry__misfit(op, "the number of inputs of this function", op->n_in, wants);
@@ -112,7 +112,8 @@ static int check_reduce(const ferry_op_desc *op)
     if (function > FERRY_REDUCE_ARGMAX)
         return ferry__bad(op, "reduce.function", function, 0, FERRY_REDUCE_ARGMAX);
     if (function >= FERRY_REDUCE_MAX)
-        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: a maximum has none", ferry__op_title(op));
+        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: a maximum has no backward pass",
+                               ferry__op_title(op));
     if (op->n_in != wants)
         return ferry__misfit(op, "the number of inputs of this function", op->n_in, wants);
     err = ferry__check_reduced(op, &op->in[0], &op->out[0]);

@@ -101,7 +101,7 @@ void triton_config_free(struct triton_config *c);
 TRITONSERVER_Error *triton_config_complete_inputs(struct triton_config *c,
                                                   const struct triton_interface *about,
                                                   int64_t default_batch, bool *out_changed);
-/* The same for the outputs. */
+/* As triton_config_complete_inputs, for the outputs. */
 TRITONSERVER_Error *triton_config_complete_outputs(struct triton_config *c,
                                                    const struct triton_interface *about,
                                                    bool *out_changed);

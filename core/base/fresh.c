@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Not inlined: compilers would combine malloc and memset into calloc. */
+/* This function is not inlined, because compilers would combine malloc and memset into calloc. */
 static __attribute__((noinline)) void *cleared(void *p, size_t size)
 {
     return memset(p, 0, size);

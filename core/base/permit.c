@@ -60,7 +60,7 @@ static int look(const char *path, struct stat *out, struct ferry__refusal *refus
         return ferry__refuse(refusal, FERRY_EPERM, "", "%s: %s", path, strerror(errno));
     if (S_ISLNK(out->st_mode))
         return ferry__refuse(refusal, FERRY_EPERM, "start the program again",
-                             "%s became a link while it was looked at", path);
+                             "%s was replaced by a link during the check", path);
     return 0;
 }
 
@@ -97,7 +97,7 @@ static int check_same(const char *path, const struct stat *file, struct ferry__r
 
     if (!err && (st.st_dev != file->st_dev || st.st_ino != file->st_ino))
         err = ferry__refuse(refusal, FERRY_EPERM, "start the program again",
-                            "%s was replaced while it was looked at", path);
+                            "%s was replaced during the check", path);
     return err;
 }
 

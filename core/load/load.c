@@ -62,7 +62,7 @@ static void *load_open(const struct ferry__candidate *candidate, int fd,
     if (by_path && found->loose[0]) {
         snprintf(hint, sizeof(hint), "chmod g-w %.1000s", found->loose);
         ferry__refuse(refusal, FERRY_EPERM, hint,
-                      "%.500s can be written by its group, and it is to be loaded by its path: %s",
+                      "%.500s can be written by its group, and must be loaded by its path: %s",
                       found->loose, found->origin ? "it uses $ORIGIN" : "there is no /proc");
         return NULL;
     }
@@ -93,7 +93,7 @@ static void *load_examined(const struct ferry__candidate *candidate, struct ferr
     if (!library)
         return NULL;
     if (!ferry__os_symbol(library, "ferry_plugin", &loaded)) {
-        ferry__refuse(refusal, FERRY_EPLUGIN, "export what FERRY_PLUGIN defines",
+        ferry__refuse(refusal, FERRY_EPLUGIN, "export the symbol that FERRY_PLUGIN defines",
                       "it does not export ferry_plugin");
         return NULL;
     }

@@ -243,7 +243,7 @@ static void settle(struct ferry__search *search, struct ferry__candidate *candid
     struct ferry__refusal refusal;
 
     if (first) {
-        ferry__refuse(&refusal, FERRY_EPLUGIN, "", "another plugin %s comes first: %s",
+        ferry__refuse(&refusal, FERRY_EPLUGIN, "", "another plugin named %s is used: %s",
                       candidate->line.name, first->line.path);
         report_refusal(search, candidate, candidate->line.stage, &refusal);
         return;
@@ -257,7 +257,7 @@ static void settle(struct ferry__search *search, struct ferry__candidate *candid
     if (candidate->code == 0 && search->secure && !is_named(section)) {
         char hint[64], file[PATH_MAX];
 
-        snprintf(hint, sizeof(hint), "[plugin %s] there names it", candidate->line.name);
+        snprintf(hint, sizeof(hint), "add a section [plugin %s] there", candidate->line.name);
         ferry__refuse(&refusal, FERRY_EPERM, hint,
                       "this program has more rights than its caller, and no section of %s names "
                       "the plugin",
@@ -456,7 +456,7 @@ static int scan_folder(struct ferry__search *search, const struct ferry__conf *c
     (void)arg;
     if (folder[0] != '/')
         return refuse_folder(search, folder, origin, "not an absolute path: not searched",
-                             "write it out from /");
+                             "use the whole path, from /");
     err = ferry__os_list(folder, &names, &count);
     if (err)
         return refuse_folder(search, folder, origin, strerror(err), "");

@@ -35,7 +35,7 @@ static int check_identity(const unsigned char *ident, const struct ferry__self *
                              self->elf_class == ELFCLASS32 ? "32" : "64");
     if (ident[EI_DATA] != self->elf_data)
         return ferry__refuse(refusal, FERRY_EPLUGIN, HINT_BUILD,
-                             "built for another machine: of the other byte order");
+                             "built for another machine: its byte order differs");
     return 0;
 }
 
@@ -153,7 +153,7 @@ static int read_note(const struct ferry__bytes *file, const struct ferry__self *
         return ferry__refuse(refusal, FERRY_EPLUGIN, "copy the file again",
                              "truncated: it is shorter than its ELF header says");
     if (!found)
-        return ferry__refuse(refusal, FERRY_EPLUGIN, "its source needs FERRY_PLUGIN(.name = …)",
+        return ferry__refuse(refusal, FERRY_EPLUGIN, "use FERRY_PLUGIN(.name = …) in its source",
                              "not a plugin of ferry: it has no descriptor");
     fault = ferry__dynamic_fault(file, &segments, out_dynamic);
     if (fault)
@@ -201,7 +201,7 @@ static int check_shape(const ferry_plugin_descriptor *note, const struct ferry__
                                        offsetof(ferry_plugin_descriptor, magic));
 
     if (note->note_descsz < before_major || note->magic != FERRY_PLUGIN_MAGIC)
-        return ferry__refuse(refusal, FERRY_EABI, "", "its descriptor does not begin as one");
+        return ferry__refuse(refusal, FERRY_EABI, "", "its descriptor has no valid magic number");
     if (note->abi_major != self->abi_major)
         return ferry__refuse(refusal, FERRY_EABI, "rebuild the plugin against this ferry's headers",
                              "built for ABI %u, this ferry has %u", note->abi_major,
@@ -253,7 +253,7 @@ int ferry__note_check(const ferry_plugin_descriptor *note, const struct ferry__s
     }
     if (missing)
         return ferry__refuse(refusal, FERRY_EABI,
-                             "build the program and the plugin alike, both with it or without",
+                             "build both the program and the plugin with it, or both without",
                              "compiled with %s, the program is not", sanitizer_name(missing));
     return 0;
 }

@@ -236,7 +236,7 @@ static int find_cache_folder(const char *name, char *out, uint64_t size, char *w
     int err;
 
     if (!find_top(path)) {
-        snprintf(why, why_size, "neither XDG_CACHE_HOME nor HOME says where");
+        snprintf(why, why_size, "neither XDG_CACHE_HOME nor HOME names a folder");
         return FERRY_EUNSUPPORTED;
     }
     mkdir(path, 0700); /* the mode that the specification of XDG_CACHE_HOME requires */
@@ -251,7 +251,7 @@ static int find_cache_folder(const char *name, char *out, uint64_t size, char *w
     if (err)
         return err;
     if (strlen(path) >= size) {
-        snprintf(why, why_size, "%zu bytes are wanted for its path", strlen(path) + 1);
+        snprintf(why, why_size, "its path needs %zu bytes", strlen(path) + 1);
         return FERRY_EINVAL;
     }
     memcpy(out, path, strlen(path) + 1);
@@ -264,7 +264,7 @@ static int host_cache_folder(char *out, uint64_t size)
     int err;
 
     if (!mine.plugin)
-        return host_error(FERRY_EINVAL, "cache_folder: not here");
+        return host_error(FERRY_EINVAL, "cache_folder: not available in this entry");
     err = find_cache_folder(mine.plugin->name, out, size, why, sizeof(why));
     return err ? host_error(err, "cache_folder: %s", why) : 0;
 }

@@ -237,12 +237,12 @@ static int wait_until_settled(struct opened *opened, struct ferry__refusal *refu
     while (opened->state == OPENING) {
         if (pthread_equal(opened->opener, pthread_self()))
             return ferry__refuse(refusal, FERRY_EBUSY, "",
-                                 "it is being opened by the caller of this very call");
+                                 "this thread is already opening it");
         pthread_cond_wait(&registry.changed, &registry.lock);
     }
     if (opened->state == ABANDONED)
         return ferry__refuse(refusal, FERRY_EFORKED, "",
-                             "it was being opened while this process forked");
+                             "the parent process was opening it at the fork");
     return 0;
 }
 

@@ -122,5 +122,5 @@ void ferry__check_peer(struct ferry__tracked_device *d, struct ferry__tracked_de
     if (owner)
         check(&a);
     else
-        ferry__broken(d, 42, "peer_copy", "from a device that is not open");
+        ferry__broken(d, 42, "peer_copy", "the source device is not open");
 }

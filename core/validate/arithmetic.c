@@ -25,7 +25,7 @@ static uint64_t matrix_bytes(uint32_t dtype, int64_t rows, int64_t columns, int6
 static void check_n(struct ferry__tracked_device *d, const char *entry, int64_t n)
 {
     if (n < 1 || n > INT64_C(1) << 30)
-        ferry__broken(d, 44, entry, "%lld elements", (long long)n);
+        ferry__broken(d, 44, entry, "%lld elements, must be 1 to 2^30", (long long)n);
 }
 
 /* Checks that a size or a stride of a product is `least` or more. */
@@ -33,7 +33,7 @@ static void check_size(struct ferry__tracked_device *d, const char *entry, const
                        int64_t given, int64_t least)
 {
     if (given < least || given > INT32_MAX)
-        ferry__broken(d, 44, entry, "%s is %lld, of %lld to 2^31-1", which, (long long)given,
+        ferry__broken(d, 44, entry, "%s is %lld, must be %lld to 2^31-1", which, (long long)given,
                       (long long)least);
 }
 
@@ -42,7 +42,8 @@ static void check_increment(struct ferry__tracked_device *d, const char *entry, 
                             int64_t given)
 {
     if (given == 0 || given > INT32_MAX || given < -INT32_MAX)
-        ferry__broken(d, 44, entry, "%s is %lld", which, (long long)given);
+        ferry__broken(d, 44, entry, "%s is %lld, must not be 0 or exceed 2^31-1", which,
+                      (long long)given);
 }
 
 /* Checks that operands that must not overlap (rule 50) do not. */

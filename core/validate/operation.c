@@ -49,11 +49,11 @@ static int query(void *dev, const ferry_op_desc *op, ferry_op_answer *out)
     int err = ferry__check_code(d, "query", d->operations->query(dev, op, out));
 
     if (d->operations->query(dev, op, &again) != err || (!err && memcmp(&again, out, sizeof again)))
-        ferry__broken(d, 56, "query", "two answers about one operation, of kind %u", op->kind);
+        ferry__broken(d, 56, "query", "different answers for one operation of kind %u", op->kind);
     if (err)
         return err;
     if (out->epilogue > op->n_epilogue)
-        ferry__broken(d, 64, "query", "%u of %u steps of an epilogue", out->epilogue,
+        ferry__broken(d, 64, "query", "accepts %u steps of an epilogue of %u", out->epilogue,
                       op->n_epilogue);
     if (out->packed_inputs & ~op->constants)
         ferry__broken(d, 59, "query", "packs an input that is not a constant");
@@ -72,7 +72,7 @@ static int create(void *dev, const ferry_op_desc *op, void **out_prepared)
     p->answer.struct_size = sizeof p->answer;
     err = d->operations->query(dev, op, &p->answer);
     if (err)
-        ferry__broken(d, 56, "create", "of an operation that query refuses");
+        ferry__broken(d, 56, "create", "accepts an operation that query refuses");
     err = ferry__check_code(d, "create", d->operations->create(dev, op, &p->own));
     if (err && p->own)
         ferry__broken(d, 12, "create", "stored an operation although it failed");
@@ -122,7 +122,7 @@ static void destroy(void *dev, void *prepared)
     done = ferry__order_is_done(&p->work);
     pthread_mutex_unlock(&ferry__validate_lock);
     if (!d->synchronous && !done)
-        ferry__broken(d, 63, "destroy", "an operation whose runs were not waited for");
+        ferry__broken(d, 63, "destroy", "an operation with runs that may be pending");
     d->operations->destroy(dev, p->own);
     free(p);
 }
@@ -272,7 +272,7 @@ static void give_back_guarded(struct ferry__tracked_device *d, void *queue,
 
     for (unsigned i = 0; at && i < GUARD; i++)
         if (at[i] != PATTERN) {
-            ferry__broken(d, 61, "run", "kind %u wrote %u bytes behind its workspace of %llu",
+            ferry__broken(d, 61, "run", "kind %u wrote %u bytes after its workspace of %llu",
                           p->op.kind, i + 1, (unsigned long long)p->answer.workspace_bytes);
             break;
         }

@@ -30,7 +30,7 @@ static int describe_clock(void *dev, ferry_profile_clock *out)
         ferry__broken(d, 69, "clock", "a frequency or a resolution of 0");
     pthread_mutex_lock(&ferry__validate_lock);
     if (d->clock_frequency && d->clock_frequency != out->frequency)
-        ferry__broken(d, 69, "clock", "another frequency than before");
+        ferry__broken(d, 69, "clock", "the frequency has changed");
     d->clock_frequency = out->frequency;
     pthread_mutex_unlock(&ferry__validate_lock);
     return 0;
@@ -105,7 +105,7 @@ static int read_times(void *dev, void *section, ferry_profile_times *out)
         ferry__broken(d, 70, "read", "returned %d, which is neither 0, 1 nor a code", answer);
     if (answer <= 0) {
         if (s->was_read)
-            ferry__broken(d, 70, "read", "no times of a section that had some");
+            ferry__broken(d, 70, "read", "no times for a section that had times before");
         return answer < 0 ? ferry__check_code(d, "read", answer) : 0;
     }
     if (out->begin > out->end)
@@ -113,7 +113,7 @@ static int read_times(void *dev, void *section, ferry_profile_times *out)
     if ((out->flags & FERRY_PROFILE_EMPTY) && (out->begin || out->end))
         ferry__broken(d, 71, "read", "an empty section with times");
     if (s->was_read && memcmp(&s->times, out, sizeof s->times))
-        ferry__broken(d, 70, "read", "other times than before");
+        ferry__broken(d, 70, "read", "the times of a section have changed");
     s->was_read = true;
     s->times = *out;
     return 1;

@@ -40,7 +40,7 @@ static int watch(struct wrapped *w, uint32_t index, void *dev)
 
     if (!dev || ferry__tracked(dev)) {
         ferry__log(FERRY_LOG_ERROR, "validate: %s: rule 19: device_open: %s", w->name,
-                   dev ? "the handle of a device that is open" : "succeeded with NULL");
+                   dev ? "returned the handle of a device that is open" : "succeeded with NULL");
         return FERRY_EPLUGIN;
     }
     err = ferry__track_device(dev, w->name, &w->ops, &d);
@@ -118,7 +118,7 @@ static int extension(void *dev, const char *name, const void **out_table)
     if (err)
         return err;
     if (!table || *(const uint32_t *)table < sizeof(uint32_t))
-        ferry__broken(d, 55, "extension", "a table without its size, for \"%s\"", name);
+        ferry__broken(d, 55, "extension", "a table whose size is 0, for \"%s\"", name);
     t = table;
     if (table && !strcmp(name, FERRY_OP_EXTENSION) &&
         t->struct_size >= ferry__validate_operations.struct_size && t->query && t->create &&

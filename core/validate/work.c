@@ -20,7 +20,7 @@ int ferry__check_code(struct ferry__tracked_device *d, const char *entry, int co
 static int check_answer(struct ferry__tracked_device *d, int rule, const char *entry, int answer)
 {
     if (answer != 0 && answer != 1)
-        ferry__broken(d, rule, entry, "answered %d: neither 1 nor 0", answer);
+        ferry__broken(d, rule, entry, "returned %d: neither 1 nor 0", answer);
     return answer;
 }
 
@@ -113,7 +113,7 @@ static int free_block(void *dev, void *queue, void *handle)
         ferry__broken(d, 26, "free", "a block that alloc did not return, or that was freed");
     else if (!d->synchronous && !(d->flags & FERRY_DEVICE_ORDERED_ALLOC) &&
              !ferry__order_is_idle(b))
-        ferry__broken(d, 26, "free", "a block whose work was not waited for");
+        ferry__broken(d, 26, "free", "a block with work that may be pending");
     if (b) {
         b->next = d->freed;
         d->freed = b;
@@ -228,7 +228,7 @@ static int unimport_host(void *dev, void *handle)
     if (!b || !b->imported)
         ferry__broken(d, 32, "unimport_host", "memory that was not imported");
     else if (!d->synchronous && !ferry__order_is_idle(b))
-        ferry__broken(d, 32, "unimport_host", "memory whose work was not waited for");
+        ferry__broken(d, 32, "unimport_host", "memory with work that may be pending");
     pthread_mutex_unlock(&ferry__validate_lock);
     free(b);
     return CHECKED(d, d->ops->unimport_host(dev, handle));
@@ -445,7 +445,7 @@ static int event_query(void *dev, void *event)
     note_event(d, "event_query", event, false);
     answer = d->ops->event_query(dev, event);
     if (answer > 1)
-        ferry__broken(d, 38, "event_query", "answered %d: 1, 0 or a negative code", answer);
+        ferry__broken(d, 38, "event_query", "returned %d: not 1, 0 or a negative code", answer);
     if (answer)
         note_event(d, "event_query", event, true);
     return answer;

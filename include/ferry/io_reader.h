@@ -189,7 +189,10 @@ FERRY_API uint64_t ferry_io_max_bytes(void);
 FERRY_API int ferry_io_read_values(ferry_io *io, const ferry_io_entry *entry, int64_t start,
                                    int64_t count, void *out);
 
-/** The same for an entry's diff, in its diff_dtype. FERRY_EINVAL if the entry has no diff. */
+/**
+ * As ferry_io_read_values, for an entry's diff, in its diff_dtype. FERRY_EINVAL if the entry has no
+ * diff.
+ */
 FERRY_API int ferry_io_read_diff_values(ferry_io *io, const ferry_io_entry *entry, int64_t start,
                                         int64_t count, void *out);
 

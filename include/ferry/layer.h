@@ -151,13 +151,13 @@ FERRY_API int ferry_layer_library_load(ferry_runtime *rt, const char *path);
 
 /* ---- a layer, for the functions of its type ---- */
 
-/** Its name in the prototxt. Borrowed for the net's life. */
+/** The layer's name in the prototxt. Borrowed for the net's life. */
 FERRY_API const char *ferry_layer_name(const ferry_layer *layer);
-/** Its type. */
+/** The layer's type. */
 FERRY_API const ferry_layer_type *ferry_layer_get_type(const ferry_layer *layer);
-/** Its LayerParameter. Borrowed for the net's life. */
+/** The layer's LayerParameter. Borrowed for the net's life. */
 FERRY_API const ferry_proto *ferry_layer_message(const ferry_layer *layer);
-/** Its state: state_size bytes. */
+/** The layer's state, which has state_size bytes. */
 FERRY_API void *ferry_layer_state(ferry_layer *layer);
 /** TRAIN or TEST. */
 FERRY_API ferry_phase ferry_layer_phase(const ferry_layer *layer);
@@ -168,9 +168,9 @@ FERRY_API ferry_phase ferry_layer_phase(const ferry_layer *layer);
 FERRY_API int ferry_layer_rank_count(const ferry_layer *layer);
 /** The net's rank, from 0; 0 in TEST and for NULL. */
 FERRY_API int ferry_layer_rank(const ferry_layer *layer);
-/** The device on which it is placed. Borrowed. */
+/** The device on which the layer is placed. Borrowed. */
 FERRY_API ferry_device *ferry_layer_device(const ferry_layer *layer);
-/** The queue on which the net runs there. Borrowed. */
+/** The queue on which the net runs the layer. Borrowed. */
 FERRY_API ferry_queue *ferry_layer_queue(const ferry_layer *layer);
 /** The number of bottoms. 0 for NULL. */
 FERRY_API int ferry_layer_bottom_count(const ferry_layer *layer);
@@ -178,7 +178,7 @@ FERRY_API int ferry_layer_bottom_count(const ferry_layer *layer);
 FERRY_API int ferry_layer_top_count(const ferry_layer *layer);
 /** Bottom `index`, borrowed from the net. NULL past the last. */
 FERRY_API ferry_blob *ferry_layer_bottom_at(const ferry_layer *layer, int index);
-/** Top `index`, likewise. */
+/** Top `index`, borrowed from the net. NULL past the last. */
 FERRY_API ferry_blob *ferry_layer_top_at(const ferry_layer *layer, int index);
 /** Whether top `index` is the same blob as a bottom. */
 FERRY_API bool ferry_layer_is_in_place(const ferry_layer *layer, int index);
@@ -191,7 +191,7 @@ FERRY_API double ferry_layer_loss_weight(const ferry_layer *layer, int index);
 FERRY_API bool ferry_layer_needs_backward(const ferry_layer *layer);
 /** Whether the backward pass needs the diff of bottom `index`. */
 FERRY_API bool ferry_layer_propagates(const ferry_layer *layer, int index);
-/** Whether it needs the diff of parameter `index`: false for lr_mult 0 without force_backward. */
+/** Whether backward needs the diff of parameter `index`; lr_mult 0 needs force_backward. */
 FERRY_API bool ferry_layer_param_propagates(const ferry_layer *layer, int index);
 
 /**

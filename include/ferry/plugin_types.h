@@ -51,16 +51,18 @@ typedef struct ferry_host {
      * returns the code.
      */
     int (*option_integer)(const char *key, int64_t least, int64_t most, int64_t *out);
-    /** Likewise, for a finite number from `least` to `most`. */
+    /** As option_integer, for a finite number from `least` to `most`. */
     int (*option_real)(const char *key, double least, double most, double *out);
     /**
-     * Likewise, for a boolean: 1 for yes, on, true and 1; 0 for no, off, false and 0. Case is
-     * ignored.
+     * As option_integer, for a boolean: 1 for yes, on, true and 1; 0 for no, off, false and 0. Case
+     * is ignored.
      */
     int (*option_boolean)(const char *key, uint32_t *out);
-    /** Likewise, for a size in bytes, "4096", "512MiB" or "1.5 GiB", from `least` to `most`. */
+    /** As option_integer, for a size in bytes, "4096", "512MiB" or "1.5 GiB", from `least` to
+     * `most`. */
     int (*option_size)(const char *key, uint64_t least, uint64_t most, uint64_t *out);
-    /** Likewise, for one of the words in `words` ("on|off|auto"); stores its index, from 0. */
+    /** As option_integer, for one of the words in `words` ("on|off|auto"); stores its index, from
+     * 0. */
     int (*option_enum)(const char *key, const char *words, uint32_t *out);
     /**
      * Stores the path of a folder for files that this plugin keeps between runs: ferry/NAME in

@@ -47,12 +47,16 @@ typedef struct ferry_span_times {
  * work. FERRY_EINVAL for a queue that is not profiled; FERRY_ENOMEM; *out only on success.
  */
 FERRY_API int ferry_span_begin(ferry_queue *q, ferry_span **out);
-/** Ends it, once. Does not wait for work. After a failure ferry_span_read returns the same code. */
+/**
+ * Ends the span; call it once. Does not wait for work. After a failure ferry_span_read returns the
+ * same code.
+ */
 FERRY_API int ferry_span_end(ferry_span *s);
 /**
- * 1 and *out, up to its struct_size, if the work of the span is done; 0 if not; or a negative code
- * if there are no times, such as for work that failed: FERRY_EINVAL before ferry_span_end. Does not
- * wait for work. For one span one thread at a time.
+ * Returns 1 and fills in *out, up to its struct_size, if the work of the span is done. Returns 0 if
+ * the work is not done, and a negative code if there are no times: FERRY_EINVAL before
+ * ferry_span_end, or the code of work that failed. Does not wait for work. One thread at a time
+ * may read a span.
  */
 FERRY_API int ferry_span_read(ferry_span *s, ferry_span_times *out);
 /** Destroys the span, done or not; one that has not ended is ended first. NULL is accepted. */

@@ -181,10 +181,10 @@ FERRY_API bool ferry_proto_has_number(const ferry_proto *p, const char *field);
  */
 FERRY_API int64_t ferry_proto_integer(const ferry_proto *p, const char *field, int64_t index);
 
-/** The same for a real number or an integer. */
+/** As ferry_proto_integer, for a real number or an integer. */
 FERRY_API double ferry_proto_real(const ferry_proto *p, const char *field, int64_t index);
 
-/** The same for a boolean: 0 or 1. */
+/** As ferry_proto_integer, for a boolean: 0 or 1. */
 FERRY_API int ferry_proto_boolean(const ferry_proto *p, const char *field, int64_t index);
 
 /** The name of an enum value, "AVE"; "" for a field that is not an enum. */
@@ -212,15 +212,21 @@ FERRY_API const ferry_proto *ferry_proto_message(const ferry_proto *p, const cha
 FERRY_API int ferry_proto_get_integer(const ferry_proto *p, const char *field, int64_t index,
                                       int64_t *out);
 
-/** The same for a real number; integers are accepted. */
+/** As ferry_proto_get_integer, for a real number; integers are accepted. */
 FERRY_API int ferry_proto_get_real(const ferry_proto *p, const char *field, int64_t index,
                                    double *out);
 
-/** The same for a boolean, 0 or 1; in a message type that ferry does not know, true and false. */
+/**
+ * As ferry_proto_get_integer, for a boolean, 0 or 1; in a message type that ferry does not know,
+ * true and false.
+ */
 FERRY_API int ferry_proto_get_boolean(const ferry_proto *p, const char *field, int64_t index,
                                       int *out);
 
-/** The same for a string or an identifier; *out is valid until the tree is closed. */
+/**
+ * As ferry_proto_get_integer, for a string or an identifier; *out is valid until the tree is
+ * closed.
+ */
 FERRY_API int ferry_proto_get_string(const ferry_proto *p, const char *field, int64_t index,
                                      const char **out);
 

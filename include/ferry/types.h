@@ -45,7 +45,7 @@ typedef struct ferry_ref {
     uint64_t offset; /* bytes */
 } ferry_ref;
 
-/** The same, for memory that is only read. */
+/** A reference to memory that is only read. */
 typedef struct ferry_cref {
     const void *handle;
     uint64_t offset; /* bytes */
@@ -68,7 +68,7 @@ static inline ferry_ref ferry_ref_advance(ferry_ref ref, uint64_t bytes)
     return ref;
 }
 
-/** The same, for memory that is only read. */
+/** As ferry_ref_advance, for memory that is only read. */
 static inline ferry_cref ferry_cref_advance(ferry_cref ref, uint64_t bytes)
 {
     ref.offset += ref.handle ? bytes : 0;

@@ -66,7 +66,7 @@ static int find_file(const char *path, char *file, size_t size, bool *out_leveld
     return err;
 }
 
-/* One of the two is open. */
+/* An open database; one of the two pointers is set. */
 struct ferry__database {
     char *path;
     struct ferry__lmdb *lmdb;

@@ -123,7 +123,7 @@ static int read_whole(const struct ferry__lmdb *db, uint64_t page, size_t offset
     size_t got;
     int err = read_some(db, page * db->page_size + offset, to, size, &got);
 
-    return err || got == size ? err : damaged(db, page, "the file is truncated in it");
+    return err || got == size ? err : damaged(db, page, "the file is truncated inside the page");
 }
 
 /* ---- pages ----------------------------------------------------------------------------------- */
@@ -176,7 +176,7 @@ static int find_leaf(struct ferry__lmdb *db, uint64_t page, unsigned char **out)
             return err;
         db->window_at = at;
         if (db->held < db->page_size)
-            return damaged(db, page, "the file is truncated in it");
+            return damaged(db, page, "the file is truncated inside the page");
     }
     *out = db->window + (at - db->window_at);
     return FERRY_OK;
@@ -223,12 +223,12 @@ static int find_node(const struct ferry__lmdb *db, const struct level *level, st
     uint64_t number = read_le(page + AT_PGNO, 8);
 
     if (offset < read16(page + AT_LOWER) || offset + NODE_HEADER > db->page_size)
-        return damaged(db, number, "a node is outside of it");
+        return damaged(db, number, "a node is outside of the page");
     out->at = page + offset;
     out->key = out->at + NODE_HEADER;
     out->key_size = read16(out->at + AT_KEY_SIZE);
     if (out->key_size > db->page_size - offset - NODE_HEADER)
-        return damaged(db, number, "a key ends outside of it");
+        return damaged(db, number, "a key ends outside of the page");
     out->left = db->page_size - offset - NODE_HEADER - out->key_size;
     return FERRY_OK;
 }
@@ -340,7 +340,7 @@ static int take_value(struct ferry__lmdb *db, const struct node *node)
                                "%.400s: LMDB: page %llu: a record is a named database", db->name,
                                (unsigned long long)number);
     if (flags & BIG_DATA ? node->left < 8 : node->left < size)
-        return damaged(db, number, "a value ends outside of it");
+        return damaged(db, number, "a value ends outside of the page");
     if (flags & BIG_DATA)
         err = take_large(db, read_le(data, 8), size);
     else

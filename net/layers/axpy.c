@@ -46,7 +46,7 @@ static int reshape(ferry_layer *layer)
             (long long)ferry_blob_element_count(ferry_layer_bottom_at(layer, 2)));
     channels = ferry_blob_element_count_range(x, 0, 2);
     if (ferry_blob_element_count(a) != channels)
-        return ferry_layer_error(layer, FERRY_ESHAPE, "%lld factors for %lld channels",
+        return ferry_layer_error(layer, FERRY_ESHAPE, "bottom 0 has %lld factors, not %lld",
                                  (long long)ferry_blob_element_count(a), (long long)channels);
     err = ferry__top_like(layer, 0, x);
     if (err)

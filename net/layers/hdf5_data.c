@@ -106,7 +106,7 @@ static int read_set(ferry_layer *layer, struct hdf5_data *s, ferry_io *io, int t
         err = ferry_layer_error(layer, FERRY_EFORMAT, "\"%s\" has no dataset \"%s\" with rows",
                                 open_name(s), name);
     if (!err && top && entry->shape[0] != s->rows)
-        err = ferry_layer_error(layer, FERRY_ESHAPE, "\"%s\": \"%s\" has %lld rows, others %lld",
+        err = ferry_layer_error(layer, FERRY_ESHAPE, "\"%s\": \"%s\" has %lld rows, not %lld",
                                 open_name(s), name, (long long)entry->shape[0], (long long)s->rows);
     if (err)
         return err;
@@ -230,7 +230,7 @@ static int go_to(ferry_layer *layer, struct hdf5_data *s, uint64_t to)
     s->must_seek = true;
     err = open_file(layer, s, i);
     if (!err && (int64_t)at >= s->rows)
-        err = ferry_layer_error(layer, FERRY_ESHAPE, "\"%s\" has %lld rows, it had more before",
+        err = ferry_layer_error(layer, FERRY_ESHAPE, "\"%s\" has %lld rows, and had more before",
                                 open_name(s), (long long)s->rows);
     s->row = (int64_t)at;
     s->must_seek = err != 0;

@@ -98,7 +98,7 @@ static int reshape(ferry_layer *layer)
     u = ferry__span_operand(bottom, &s->span);
     if (!two && ferry_blob_element_count(ferry_layer_param_at(layer, 0)) != u.shape[1])
         return ferry_layer_error(
-            layer, FERRY_ESHAPE, "%lld factors for %lld",
+            layer, FERRY_ESHAPE, "the parameter has %lld factors, not %lld",
             (long long)ferry_blob_element_count(ferry_layer_param_at(layer, 0)),
             (long long)u.shape[1]);
     kept.o = x;

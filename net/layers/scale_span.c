@@ -18,7 +18,7 @@ int ferry__span_read(ferry_layer *layer, const ferry_proto *p, struct ferry__spa
         return err;
     if (n < -1 || out->first + (n < 0 ? 0 : n) > rank)
         return ferry_proto_error(p, "num_axes", 0, FERRY_ESHAPE,
-                                 "layer \"%s\": %lld axes from axis %d on, its bottom has %d",
+                                 "layer \"%s\": %lld axes from axis %d on; its bottom has %d",
                                  ferry_layer_name(layer), (long long)n, out->first, rank);
     out->count = n < 0 ? rank - out->first : (int)n;
     return 0;

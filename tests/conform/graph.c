@@ -199,7 +199,7 @@ static float *run(const struct chain *c, void *prepared, uint64_t workspace_byte
         kit_fail("run wrote behind its output");
     mirror_download(&workspace);
     if (memcmp(workspace.got + workspace_bytes, workspace.want + workspace_bytes, GUARD) != 0)
-        kit_fail("run wrote behind its workspace of %" PRIu64 " bytes", workspace_bytes);
+        kit_fail("run wrote after its workspace of %" PRIu64 " bytes", workspace_bytes);
     memcpy(result, y.got, out_bytes);
     mirror_destroy(&x);
     mirror_destroy(&y);

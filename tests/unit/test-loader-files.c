@@ -24,8 +24,8 @@ static void a_file_s_note_decides_before_a_line_of_it_runs(void)
         { "newer_minor", "ABI", "", "" },
         { "older_minor", "ABI", "", "" },
         { "no_descriptor", "ELF", "not a plugin of ferry: it has no descriptor",
-          "its source needs FERRY_PLUGIN(.name = …)" },
-        { "wrong_magic", "ABI", "its descriptor does not begin as one", "" },
+          "use FERRY_PLUGIN(.name = …) in its source" },
+        { "wrong_magic", "ABI", "its descriptor has no valid magic number", "" },
         { "short_size", "ABI", "its descriptor is too short: 24 bytes of 160", "" },
         { "huge_size", "ABI", "its descriptor claims 4294967280 bytes, its note has 160", "" },
         { "other_major", "ABI", "built for ABI 2, this ferry has 1",
@@ -37,7 +37,7 @@ static void a_file_s_note_decides_before_a_line_of_it_runs(void)
         { "cpu_features", "ABI", "compiled for CPU features that are missing here: bit 30",
           "rebuild the plugin for this CPU" },
         { "sanitizer", "ABI", "compiled with MemorySanitizer, the program is not",
-          "build the program and the plugin alike, both with it or without" },
+          "build both the program and the plugin with it, or both without" },
     };
     const char *folder = fakes_folder();
     ferry_runtime *rt;
@@ -97,7 +97,7 @@ static void a_file_that_is_not_a_shared_object_for_this_machine_is_refused(void)
     FAKES_ASSERT_LINE(rt, narrow, "ELF",
                       "built for another machine: 32-bit, this program is 64-bit",
                       "rebuild the plugin for this machine");
-    FAKES_ASSERT_LINE(rt, other_end, "ELF", "built for another machine: of the other byte order",
+    FAKES_ASSERT_LINE(rt, other_end, "ELF", "built for another machine: its byte order differs",
                       "rebuild the plugin for this machine");
     FAKES_ASSERT_LINE(rt, folder_so, "found", "not a file", "");
     FAKES_ASSERT_LINE(rt, link, "found", "No such file or directory", "");

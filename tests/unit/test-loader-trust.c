@@ -367,7 +367,7 @@ static void a_misnamed_file_gives_way_to_the_one_of_its_name(void)
     snprintf(path, sizeof(path), "%s:%s", first, second);
     rt = fakes_open(path, NULL, NULL);
     FAKES_ASSERT_LINE(rt, right, "ABI", "", "");
-    snprintf(reason, sizeof(reason), "another plugin gamma comes first: %s", right);
+    snprintf(reason, sizeof(reason), "another plugin named gamma is used: %s", right);
     FAKES_ASSERT_LINE(rt, misnamed, "ABI", reason, "");
     FAKES_ASSERT_LINE(rt, alone, "ABI", "", "");
     fakes_assert_works(rt, "gamma");

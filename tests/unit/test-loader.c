@@ -188,7 +188,7 @@ static void the_first_of_a_name_wins_and_the_others_are_listed(void)
     snprintf(path, sizeof(path), "%s:%s", first, second);
     rt = fakes_open(path, NULL, NULL);
     FAKES_ASSERT_LINE(rt, winner, "ABI", "", "");
-    snprintf(reason, sizeof(reason), "another plugin alpha comes first: %s", winner);
+    snprintf(reason, sizeof(reason), "another plugin named alpha is used: %s", winner);
     FAKES_ASSERT_LINE(rt, loser, "ABI", reason, "");
     FAKES_ASSERT_LINE(rt, twin, "ABI", reason, "");
     CU_ASSERT_STRING_EQUAL(fakes_line(rt, twin)->name, "alpha");
@@ -262,7 +262,7 @@ static void the_last_folders_come_after_plugindir(void)
     ferry_runtime_close(rt);
     CU_ASSERT_EQUAL_FATAL(open_last(first, variable, member, &rt), 0); /* the member decides */
     CU_ASSERT_STRING_EQUAL(fakes_line(rt, open)->origin, "ferry_runtime_open");
-    snprintf(reason, sizeof(reason), "another plugin alpha comes first: %s", kept);
+    snprintf(reason, sizeof(reason), "another plugin named alpha is used: %s", kept);
     FAKES_ASSERT_LINE(rt, second, "ABI", reason, "");
     for (int i = 0; i < ferry_runtime_candidate_count(rt); i++) {
         const ferry_runtime_candidate_info *line;
@@ -288,7 +288,7 @@ static void a_last_folder_has_to_pass_the_checks_of_permissions(void)
     CU_ASSERT_EQUAL_FATAL(chmod(shared, 0755), 0);
     CU_ASSERT_EQUAL_FATAL(open_last(first, "", "relative", &rt), 0);
     FAKES_ASSERT_LINE(rt, "relative", "found", "not an absolute path: not searched",
-                      "write it out from /");
+                      "use the whole path, from /");
     ferry_runtime_close(rt);
 }
 
@@ -345,7 +345,7 @@ static void unsearchable_folders_have_their_line_and_the_working_folder_is_not_s
     rt = fakes_open(path, NULL, NULL);
     CU_ASSERT_EQUAL_FATAL(chdir(here), 0);
     FAKES_ASSERT_LINE(rt, ".", "found", "not an absolute path: not searched",
-                      "write it out from /");
+                      "use the whole path, from /");
     FAKES_ASSERT_LINE(rt, missing, "found", "No such file or directory", "");
     for (int i = 0; ferry_runtime_candidate_at(rt, i, &line) == 0; i++)
         CU_ASSERT_STRING_NOT_EQUAL(line->name, "alpha");
@@ -375,7 +375,7 @@ static void a_configured_library_goes_before_all_others(void)
     rt = open_with(searched, text, &conf);
     FAKES_ASSERT_LINE(rt, absolute, "ABI", "", "");
     FAKES_ASSERT_LINE(rt, bare, "ABI", "", "");
-    snprintf(reason, sizeof(reason), "another plugin alpha comes first: %s", absolute);
+    snprintf(reason, sizeof(reason), "another plugin named alpha is used: %s", absolute);
     FAKES_ASSERT_LINE(rt, found, "ABI", reason, "");
     snprintf(text, sizeof(text), "%s:4", conf);
     CU_ASSERT_STRING_EQUAL(fakes_line(rt, absolute)->origin, text);

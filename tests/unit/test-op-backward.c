@@ -600,7 +600,7 @@ static void functions_without_the_pass_are_refused(void)
     op.n_in = 1;
     op.in[0] = op.out[0] = doubles(1, 3, 0, 0, 0);
     op.params.binary.function = FERRY_BINARY_QUOTIENT;
-    REFUSED(FERRY_EUNSUPPORTED, &op, "binary backward weights: function 6 has none");
+    REFUSED(FERRY_EUNSUPPORTED, &op, "binary backward weights: function 6 has no such pass");
     op.params.binary.function = FERRY_BINARY_PRODUCT;
     REFUSED(FERRY_ESHAPE, &op, "the number of inputs of this function is 1, must be 2");
     op = pass_of(FERRY_OP_REDUCE, FERRY_PASS_BACKWARD_DATA);
@@ -608,7 +608,7 @@ static void functions_without_the_pass_are_refused(void)
     op.params.reduce.axes = 1;
     op.params.reduce.function = FERRY_REDUCE_MAX;
     op.in[0] = op.out[0] = doubles(1, 1, 0, 0, 0);
-    REFUSED(FERRY_EUNSUPPORTED, &op, "reduce backward data: a maximum has none");
+    REFUSED(FERRY_EUNSUPPORTED, &op, "reduce backward data: a maximum has no backward pass");
 }
 
 static const ferry_test_case cases[] = {

@@ -251,7 +251,7 @@ static void peer_access_answers_1_or_0(void)
     CU_ASSERT(rule_broke(0, ""));
     fault = PEER_TWO;
     CU_ASSERT_EQUAL(ops.peer_access(first, second), 2);
-    CU_ASSERT(rule_broke(42, "peer_access: answered 2"));
+    CU_ASSERT(rule_broke(42, "peer_access: returned 2"));
     end();
 }
 
@@ -322,7 +322,7 @@ static void the_source_of_a_peer_copy_is_a_block_of_the_peer(void)
     begin();
     here = block_of(first, 64);
     ops.peer_copy(first, NULL, here, &rule_lines, (ferry_cref){ devices[1].memory, 0 }, 64);
-    CU_ASSERT(rule_broke(42, "peer_copy: from a device that is not open"));
+    CU_ASSERT(rule_broke(42, "peer_copy: the source device is not open"));
     end();
 }
 
@@ -360,7 +360,7 @@ static void imported_memory_is_the_hosts_while_it_is_mapped(void)
     import_with(NO_FAULT);
     clear(first, page);
     ops.unimport_host(first, page);
-    CU_ASSERT(rule_broke(32, "unimport_host: memory whose work was not waited for"));
+    CU_ASSERT(rule_broke(32, "unimport_host: memory with work that may be pending"));
     end();
     import_with(NO_FAULT);
     ops.unmap(first, NULL, page);
@@ -448,7 +448,7 @@ static void an_operation_is_used_before_it_is_destroyed(void)
     prepared = create();
     CU_ASSERT_EQUAL(run(prepared), 0);
     operations->destroy(first, prepared);
-    CU_ASSERT(rule_broke(63, "destroy: an operation whose runs were not waited for"));
+    CU_ASSERT(rule_broke(63, "destroy: an operation with runs that may be pending"));
     end();
 }
 

@@ -117,7 +117,10 @@ static uint64_t given_bytes(const ferry_io_entry *entry)
     return (uint64_t)entry->count * ferry_dtype_size(entry->dtype);
 }
 
-/* Their size in the file: the name of a type that ferry lacks ("U16", "F8_E4M3") gives its bits. */
+/*
+ * The size of the values in the file: the name of a type that ferry lacks ("U16", "F8_E4M3") gives
+ * its bits.
+ */
 static uint64_t bytes_of(const ferry_io_entry *entry)
 {
     size_t bits = entry->storage ? strcspn(entry->storage, "0123456789") : 0;

@@ -43,7 +43,7 @@ template <typename Result> Result checked(Result result)
     return result;
 }
 
-/** The same for a function that returns NULL on failure. */
+/** As the function above, for a function that returns NULL on failure. */
 template <typename T> T *checked(T *pointer)
 {
     if (!pointer)

@@ -11,7 +11,7 @@
 namespace caffe
 {
 
-/** The same elements with another shape. */
+/** Gives the elements another shape. */
 FERRY_CAFFE_LAYER(Reshape);
 
 } // namespace caffe

@@ -25,7 +25,7 @@
     {                                                                                        \
         NO_GPU;                                                                              \
     }
-/** The same for one function, NAME_gpu. */
+/** Defines NAME_gpu as a function without GPU, as the macro above does for both passes. */
 #define STUB_GPU_FORWARD(classname, name)                            \
     template <typename Dtype>                                        \
     void classname<Dtype>::name##_gpu(const vector<Blob<Dtype> *> &, \
