@@ -5,6 +5,7 @@
 
 #include "net/ir/program.h"
 
+#include <ferry/op.h>
 #include <ferry/op_types.h>
 #include <math.h>
 #include <stdio.h>
@@ -227,7 +228,7 @@ static void concatenations_are_written_in_place_channels_last(void)
 
 /* Channels are shuffled by Reshape, Permute and Reshape, as ONNX models do. */
 static const char shuffle[] =
-    "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 3 dim: 4 dim: 5 } "
+    "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 6 dim: 4 dim: 5 } "
     "} }\n"
     "layer { name: 'a' type: 'Convolution' bottom: 'x' top: 'a' convolution_param { num_output: 8 "
     "kernel_size: 1 weight_filler { type: 'constant' value: 0.5 } } }\n"
@@ -254,12 +255,46 @@ static void shuffled_channels_stay_last(void)
         if (!p->items[i].dropped && p->items[i].op.kind == FERRY_OP_STRIDED_COPY)
             *(p->items[i].border ? &borders : &copies) += 1;
     if (likes_last()) {
-        CU_ASSERT_EQUAL(copies, 1); /* the permutation; the slice is a view */
+        CU_ASSERT_EQUAL(copies, 1);  /* the permutation; the slice is a view */
         CU_ASSERT_EQUAL(borders, 3); /* the input and the outputs */
         for (int i = 0; i < p->n_items; i++)
             if (p->items[i].op.kind == FERRY_OP_CONVOLUTION)
                 CU_ASSERT_EQUAL(p->items[i].op.in[0].stride[1], 1);
     }
+    ferry_net_close(net);
+    fx_end();
+}
+
+/* An image of three channels. */
+static const char image[] =
+    "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 3 dim: 9 dim: 9 } "
+    "} }\n"
+    "layer { name: 'a' type: 'Convolution' bottom: 'x' top: 'a' convolution_param { num_output: 8 "
+    "kernel_size: 3 weight_filler { type: 'constant' value: 0.5 } } }\n"
+    "layer { name: 'y' type: 'Convolution' bottom: 'a' top: 'y' convolution_param { num_output: 8 "
+    "kernel_size: 1 weight_filler { type: 'constant' value: 0.5 } } }\n";
+
+/* A copy of the input is channels last only if the operation that reads it still prefers that. */
+static void an_image_is_read_as_its_operation_prefers(void)
+{
+    ferry_net *net = open_text(image, NULL);
+    const struct ferry__program *p = net->stages[0].now;
+    bool found = false;
+
+    for (int i = 0; i < p->n_items && !found; i++) {
+        ferry_operation_plan plan = { .struct_size = sizeof(plan) };
+        ferry_op_desc op = p->items[i].op;
+
+        found = !p->items[i].dropped && op.kind == FERRY_OP_CONVOLUTION;
+        if (!found || !likes_last())
+            continue;
+        CU_ASSERT_EQUAL(op.out[0].stride[1], 1);
+        op.in[0] = ferry_operand_make(FERRY_F32, op.in[0].shape, 4, NULL);
+        CU_ASSERT_EQUAL(ferry_operation_query(p->items[i].layer->device, &op, &plan), 0);
+        CU_ASSERT_EQUAL(p->items[i].op.in[0].stride[1] == 1, plan.order[3] == 1);
+        CU_ASSERT_EQUAL(i > 0 && p->items[i - 1].border, plan.order[3] == 1);
+    }
+    CU_ASSERT(found);
     ferry_net_close(net);
     fx_end();
 }
@@ -413,6 +448,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(real_nets_take_a_third_at_most),
     FERRY_TEST(concatenations_are_written_in_place_channels_last),
     FERRY_TEST(shuffled_channels_stay_last),
+    FERRY_TEST(an_image_is_read_as_its_operation_prefers),
     FERRY_TEST(slices_are_looked_at_where_they_are),
     FERRY_TEST(no_more_moves_than_has_to),
     FERRY_TEST(a_layer_elsewhere_moves_its_own_blobs),
