@@ -3,6 +3,7 @@
 #include "nets.h"
 
 #include <ferry/net.h>
+#include <ferry/op.h>
 
 #include <stdio.h>
 #include <stdlib.h>

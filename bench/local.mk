@@ -155,9 +155,10 @@ clean-local: clean-bench-plugins
 clean-bench-plugins:
 	rm -rf %D%/plugins $(BENCH_PLUGINS)
 
-bench: all $(BENCHES) $(BENCH_CHILDREN) $(BENCH_PLUGINS)
+bench-programs: $(BENCHES) $(BENCH_CHILDREN)
+bench: all bench-programs $(BENCH_PLUGINS)
 	@$(RUN_ENV); set -e; for program in $(BENCHES); do ./$$program $(BENCH_FLAGS); done
 
-.PHONY: bench clean-bench-plugins
+.PHONY: bench bench-programs clean-bench-plugins
 
 EXTRA_DIST += %D%/README.md %D%/mca.py %D%/segments.py
