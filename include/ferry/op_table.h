@@ -58,7 +58,8 @@ typedef struct ferry_op_answer {
     uint32_t epilogue; /* the number of steps, from the first, that the plugin computes */
     /**
      * The fastest order of the axes of in[0] and out[0], outermost first: 0 2 3 1 is channels-last.
-     * All 0: no preference.
+     * All 0: no preference. A net that would have to copy in[0] queries again with out[0] alone in
+     * that order, and copies nothing if the answer then has no preference.
      */
     uint8_t order[FERRY_OP_AXES];
     uint32_t packed_inputs; /* bit i: in[i] is packed into `packed`, and run does not read it */

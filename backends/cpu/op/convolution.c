@@ -76,13 +76,17 @@ static int64_t groups_together(const struct cpu_op *p)
     return together;
 }
 
-/* In products of up to this many elements a row, interleaving is worthwhile; tiles at a time. */
+/*
+ * The length of sums up to which interleaving takes less time than a pass over the image; and the
+ * number of tiles whose windows are interleaved at a time.
+ */
 #define PLANES_MOST  64
 #define PLANES_TILES 4
 
 /*
- * Whether the windows of a row-major image of three channels are interleaved when they are read,
- * which takes less time than a pass over the image. Without permutations it would take more.
+ * Whether the windows of a row-major image of three channels are interleaved when they are read.
+ * Instruction sets without permutations of 16 floats take more time for that than for a pass over
+ * the image.
  */
 static bool can_read_planes(const struct cpu_op *p)
 {
