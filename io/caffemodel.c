@@ -220,7 +220,7 @@ static int take_string(struct ferry_io *io, const struct ferry__wire *wire,
 /* The fields of a layer that may be anywhere in its message. */
 struct layer {
     struct ferry__io_name name;
-    struct ferry__field v0; /* the layer of the V0 form inside it; number 0: there is none */
+    struct ferry__field v0; /* the layer of the V0 form inside it; number 0: it has no V0 form */
     int64_t others;         /* fields other than name, type and blobs */
 };
 

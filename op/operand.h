@@ -25,7 +25,7 @@ bool ferry__operand_same(const ferry_operand *a, const ferry_operand *b);
 bool ferry__operand_is_apart(const ferry_operand *o);
 
 /*
- * The axis whose stride is smaller than the extent of the axes within it; −1: there is none.
+ * The axis whose stride is smaller than the extent of the axes within it; −1: no such axis.
  * *out_room is that extent.
  */
 int ferry__operand_overlap(const ferry_operand *o, int64_t *out_room);

@@ -52,6 +52,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/integer_avx512.c \
 	%D%/op/integer_impl.h \
 	%D%/op/integer_pool.c \
+	%D%/op/integer_pack.c \
 	%D%/op/integer_product.c \
 	%D%/op/integer_vnni.c \
 	%D%/op/lines.h \

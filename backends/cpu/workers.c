@@ -137,7 +137,7 @@ int64_t workers_piece(int64_t n, int64_t bytes)
 #define FROM_END       (UINT64_C(1) << 32)
 
 /*
- * Takes a piece that no thread has taken; negative: there is none. `from` is the end from which it
+ * Takes a piece that no thread has taken; negative: all are taken. `from` is the end from which it
  * is taken.
  */
 static int64_t next_piece(struct loop *loop, uint64_t from)

@@ -72,7 +72,7 @@ static bool make_folder(const char *path)
            !(s.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* Finds the cache folder; false if there is none that can be trusted. */
+/* Finds the cache folder; false if no folder can be trusted. */
 static bool find_folder(char *path, size_t size)
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");

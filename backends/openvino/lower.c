@@ -48,7 +48,7 @@ static struct ov_value reshaped(struct ov_writer *w, struct ov_value v, uint32_t
 
 /*
  * The axis of an edge of which an operand is a part; `out` gets the part's dimensions, *out_first
- * the part's first index on the axis. −1: there is none.
+ * the part's first index on the axis. −1: no such axis.
  */
 static int part_axis(const ferry_operand *edge, const ferry_operand *part, uint64_t start,
                      int64_t *out, int64_t *out_first)

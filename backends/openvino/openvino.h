@@ -93,7 +93,7 @@ extern const ferry_graph_table ov_graph_table; /* in graph.c */
 
 /* ---- model.c: a model as text and constants ------------------------------------------------ */
 
-/* A result of a layer of the model; layer 0 means that there is none. */
+/* A result of a layer of the model; layer 0 means no result. */
 struct ov_value {
     int layer; /* the layer's number, from 1 */
     int port;

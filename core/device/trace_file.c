@@ -83,7 +83,7 @@ void ferry__trace_put(const char *text)
 
 /*
  * The number of bytes of the UTF-8 character at `s`, in its shortest form and not a surrogate; 0 if
- * there is none.
+ * the bytes at `s` are not such a character.
  */
 static unsigned utf8_length(const unsigned char *s)
 {

@@ -433,7 +433,7 @@ static int refuse_folder(struct ferry__search *search, const char *folder, const
     return 0;
 }
 
-/* The section for which a file of that name is the default library; NULL if there is none. */
+/* The section for which a file of that name is the default library; NULL without such a section. */
 static const struct ferry__section *section_of_file(const struct ferry__conf *conf,
                                                     const char *file)
 {

@@ -195,7 +195,7 @@ static int host_enum(const char *key, const char *words, uint32_t *out)
     return 0;
 }
 
-/* Finds the folder of the user's caches; false if there is none. */
+/* Finds the folder of the user's caches; false if the environment names no folder. */
 static bool find_top(char top[PATH_MAX])
 {
     const char *cache = ferry__env_get("XDG_CACHE_HOME"), *home = ferry__env_get("HOME");

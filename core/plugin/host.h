@@ -29,7 +29,7 @@ const char *ferry__host_take_error(void);
 
 /*
  * The value of `option.<key>` for that plugin: the API's value precedes the environment's, which
- * precedes the files'. NULL if there is none. Lives as long as the process.
+ * precedes the files'. NULL if none of them sets the option. Lives as long as the process.
  */
 const char *ferry__plugin_option(const struct ferry__plugin *plugin, const char *key);
 

@@ -140,7 +140,8 @@ static bool adds(const ferry_op_desc *op)
 }
 
 /*
- * The memory of which an item writes a part, while other items write the rest; NULL: there is none.
+ * The memory of which an item writes a part, while other items write the rest; NULL: the item
+ * writes no such part.
  */
 static ferry_memory *part_of(const struct ferry__program *p, const struct ferry__item *item,
                              uint32_t k)

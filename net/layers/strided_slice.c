@@ -3,7 +3,7 @@
  * StridedSlice (strided_slice_param), ferry's own: takes the elements begin, begin + step (1), …
  * before `end` of each listed axis, and all elements of the other axes. Negative numbers count from
  * the end of the axis; numbers outside of the axis are clamped. (ONNX: Slice with positive steps.
- * Caffe's layer Slice is another function.)
+ * Caffe's layer Slice divides a blob into several.)
  */
 #include "net/layers/emit.h"
 

@@ -109,7 +109,7 @@ static int cut(struct window_data *s, const struct ferry__window_place *at)
 
 /* ---- a window -------------------------------------------------------------------------------- */
 
-/* The mean at a channel, row and column of the crop; NULL: there is none. */
+/* The mean at a channel, row and column of the crop; NULL: no mean is subtracted. */
 static float mean_at(const struct window_data *s, const float *mean, int64_t c, int64_t y,
                      int64_t x)
 {

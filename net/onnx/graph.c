@@ -51,7 +51,7 @@ int ferry__onnx_value(struct ferry__onnx *o)
 {
     struct ferry__onnx_value *v;
 
-    if (o->n_values == 0) /* value 0 means that there is none */
+    if (o->n_values == 0) /* value 0 means no value */
         append(o, &o->values, &o->n_values, &o->room_values, sizeof *o->values);
     v = append(o, &o->values, &o->n_values, &o->room_values, sizeof *o->values);
     if (!v)

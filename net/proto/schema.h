@@ -68,21 +68,21 @@ static inline bool ferry__proto_repeats(const struct ferry__proto_field *field)
     return field->label == FERRY__PROTO_MANY || field->label == FERRY__PROTO_PACKED;
 }
 
-/* The message type of that name; NULL if there is none. */
+/* The message type of that name; NULL if the name is unknown. */
 const struct ferry__proto_message *ferry__proto_message_of(const char *name);
 
 /* Message type `index`, for iteration; NULL after the last. */
 const struct ferry__proto_message *ferry__proto_message_at(size_t index);
 
 /*
- * The field with the name, which is `size` bytes long; NULL if there is none. `type` may be NULL.
+ * The field with the name, which is `size` bytes long; NULL if `type` lacks it. `type` may be NULL.
  */
 const struct ferry__proto_field *ferry__proto_field_of(const struct ferry__proto_message *type,
                                                        const char *name, size_t size);
 
 /*
- * The field with that number in binary files: NULL if there is none. Forks use one number for
- * different fields of a LayerParameter; `layer_type` decides (may be "").
+ * The field with that number in binary files; NULL if the number is unknown. Forks use one number
+ * for different fields of a LayerParameter; `layer_type` decides (may be "").
  */
 const struct ferry__proto_field *
 ferry__proto_field_numbered(const struct ferry__proto_message *type, uint32_t number,
@@ -90,12 +90,12 @@ ferry__proto_field_numbered(const struct ferry__proto_message *type, uint32_t nu
 
 /*
  * A known field's name at an edit distance of at most two, and less than the length of `name`; NULL
- * if there is none.
+ * if no name is that near.
  */
 const char *ferry__proto_nearest(const struct ferry__proto_message *type, const char *name,
                                  size_t size);
 
-/* The name of an enum's number, and the number of a name; NULL if there is none. */
+/* The name of an enum's number, and the number of a name; NULL if the enum lacks it. */
 const struct ferry__proto_name *ferry__proto_enum_numbered(const struct ferry__proto_enum *choices,
                                                            int64_t number);
 const struct ferry__proto_name *ferry__proto_enum_named(const struct ferry__proto_enum *choices,

@@ -49,8 +49,8 @@ bool trial_agrees(struct trial *t, trial_launch *launch);
 bool trial_plan_half(uint32_t kind, ferry_dtype half, uint64_t seed,
                      const struct kernel_target *target, struct trial *t);
 /*
- * The same as trial_agrees for a forward pass of halves whose sums are in F32 at least: whether every element of
- * out[0] is within the bound of its sum, computed in long double.
+ * Runs a forward pass of halves on `launch`, as trial_agrees does. Returns whether every element of
+ * out[0] is within the bound of its sum in F32, computed in long double.
  */
 bool trial_is_bounded(struct trial *t, trial_launch *launch);
 /* The oracle, with operands at that offset in their buffers. */

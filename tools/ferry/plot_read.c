@@ -35,7 +35,7 @@ static bool grow(struct plot *plot)
     return true;
 }
 
-/* The curve of this log with that name, created if there is none. NULL: no memory. */
+/* The curve of this log with that name, created if the log has no such curve. NULL: no memory. */
 static struct plot_curve *curve_of(struct reading *r, const char *name)
 {
     struct plot *plot = r->plot;

@@ -90,7 +90,7 @@ struct reading {
     int lines, used;
 };
 
-/* The net's layer with that name; NULL if there is none. */
+/* The net's layer with that name; NULL if the net has no such layer. */
 static const struct quantize_layer *find(const struct quantize *q, const char *name)
 {
     for (int i = 0; i < q->n_layers; i++)

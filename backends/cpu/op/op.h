@@ -164,7 +164,7 @@ void cpu_op_prefer_channels_last(struct cpu_op *p);
 /* Converts the window over x and y to three axes (window.c). */
 void cpu_window_make(const ferry_op_window *window, const ferry_operand *x, const ferry_operand *y,
                      struct cpu_window *out);
-/* The range of windows that are not clipped along an axis; first = end if there is none. */
+/* The range of windows that are not clipped along an axis; first = end if all are clipped. */
 struct cpu_span {
     int64_t first, end;
 };
@@ -245,6 +245,8 @@ void cpu_planes_run(struct cpu_device *d, const struct cpu_op *p, const struct c
  */
 int cpu_integer_convolution_plan(struct cpu_op *p);
 int cpu_integer_inner_product_plan(struct cpu_op *p);
+/* Packs the weights of these operations (integer_pack.c). */
+void cpu_integer_pack(const struct cpu_op *p, const int8_t *w, char *packed);
 /* POOL of bytes, whose window is set (integer_pool.c). */
 int cpu_integer_pool_plan(struct cpu_op *p);
 /*

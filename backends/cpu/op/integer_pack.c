@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "integer.h"
+
+#include "op.h"
+
+#include <string.h>
+
+/* The packed weights of products of bytes. */
+
+/* The offset of the weight for element k of a row, for output 0 of a group. */
+static int64_t weight_at(const struct cpu_op *p, int64_t k)
+{
+    const struct cpu_window *w = &p->plan.convolution.window;
+    const struct cpu_turn *t = &p->plan.matrix.turn;
+    const int64_t *wide = p->plan.convolution.w;
+    int64_t at = 0, channels, tap;
+
+    if (p->integer.is_row) {
+        if (!t->rank)
+            return k * p->op.in[1].stride[1];
+        for (uint32_t i = 0; i < t->rank; k /= t->shape[i++])
+            at += k % t->shape[i] * t->step[i];
+        return at * p->op.in[1].stride[1];
+    }
+    channels = w->channels / p->integer.groups;
+    tap = k / channels;
+    return k % channels * wide[1] + tap / w->kernel[2] / w->kernel[1] * wide[2] +
+           tap / w->kernel[2] % w->kernel[1] * wide[3] + tap % w->kernel[2] * wide[4];
+}
+
+/*
+ * Packs the weights of one panel, and the initial values of the sums, which compensate for the 128
+ * that is added to x of I8.
+ */
+static void pack_panel(const struct cpu_op *p, const int8_t *w, int64_t output, int64_t columns,
+                       char *to)
+{
+    const struct cpu_integer *g = &p->integer;
+    int64_t width = g->loops->columns, group = g->loops->group;
+    int32_t *first = (int32_t *)(void *)to;
+    int8_t *b = (int8_t *)(first + width);
+
+    memset(to, 0, (size_t)g->panel_bytes);
+    for (int64_t k = 0; k < g->k; k++) {
+        int64_t at = weight_at(p, k);
+        int8_t *row = b + k / group * group * width + k % group;
+
+        for (int64_t j = 0; j < columns; j++) {
+            int8_t value = w[at + j * output];
+
+            row[j * group] = value;
+            if (g->is_signed && !g->loops->is_wide)
+                first[j] -= 128 * value;
+        }
+    }
+}
+
+void cpu_integer_pack(const struct cpu_op *p, const int8_t *w, char *packed)
+{
+    const struct cpu_integer *g = &p->integer;
+    int64_t output = g->is_row ? p->op.in[1].stride[0] : p->plan.convolution.w[0];
+    int64_t next = g->is_row ? 0 : p->plan.convolution.w_group, width = g->loops->columns;
+
+    for (int64_t i = 0; i < g->groups; i++)
+        for (int64_t k = 0; k < g->panels; k++, packed += g->panel_bytes) {
+            int64_t columns = g->n - k * width;
+
+            pack_panel(p, w + i * next + k * width * output, output,
+                       columns < width ? columns : width, packed);
+        }
+}
