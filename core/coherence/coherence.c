@@ -358,7 +358,19 @@ static bool is_ordered_block(const struct ferry__request *req, const struct ferr
            ferry__device_is(req->where, FERRY_DEVICE_ORDERED_ALLOC);
 }
 
-/* Undoes what a failed access began. */
+/* Whether the bytes of the request's slot are shared by an import. */
+static bool is_import(const struct ferry__request *req)
+{
+    const ferry_memory *m = req->m;
+
+    return ferry__replica_is_imported(m, m->alias) &&
+           (req->slot == FERRY__HOST || req->slot == m->alias);
+}
+
+/*
+ * Undoes what a failed access began. If it must not wait, a new import stays: its end would wait
+ * for the device.
+ */
 static int give_up(struct ferry__request *req, struct ferry__replica *r, bool fresh,
                    uint32_t before, int err)
 {
@@ -371,7 +383,7 @@ static int give_up(struct ferry__request *req, struct ferry__replica *r, bool fr
         ferry__queue_settle(req->q->device, req->q->handle);
     if (fresh && is_ordered_block(req, r))
         note_block(req, r);
-    if (fresh)
+    if (fresh && !(req->nowait && is_import(req)))
         ferry__replica_drop(m, r, &req->after);
     if (!req->valid && before && !m->lost)
         req->valid = before;
@@ -379,18 +391,27 @@ static int give_up(struct ferry__request *req, struct ferry__replica *r, bool fr
     return err;
 }
 
+/* Whether a lost device shares the host's bytes. */
+static bool is_shared_with_lost(const ferry_memory *m)
+{
+    return m->alias && ferry__device_lost(m->alias_device) &&
+           !ferry__device_forked(m->alias_device);
+}
+
 /*
  * Takes the host's bytes back from a lost device that shares them; its copy is invalid from then
- * on. Returns whether there was such a device.
+ * on. The end of an import waits for all work on the bytes: a request that must not wait returns
+ * FERRY_EBUSY instead.
  */
-static bool forsake_lost(struct ferry__request *req)
+static int forsake_lost(struct ferry__request *req)
 {
     ferry_memory *m = req->m;
     uint32_t before = req->valid;
     unsigned slot = m->alias;
+    int err = req->nowait ? ferry__enter_check_import(req) : 0;
 
-    if (!slot || !ferry__device_lost(m->alias_device) || ferry__device_forked(m->alias_device))
-        return false;
+    if (err)
+        return err;
     ferry__lost_note(m, &req->valid, ferry__valid_bit(slot));
     if (ferry__replica_is_imported(m, slot))
         ferry__replica_drop(m, ferry__replica_find(m, slot), &req->after);
@@ -399,7 +420,7 @@ static bool forsake_lost(struct ferry__request *req)
     if (before && !req->valid)
         m->lost = FERRY_ELOST;
     ferry__valid_publish(m, req->valid);
-    return true;
+    return 0;
 }
 
 static int access_slot(struct ferry__request *req, ferry_ref *out)
@@ -457,14 +478,17 @@ static bool went(const struct ferry__request *req, uint32_t before)
 
 int ferry__coherence_access(struct ferry__request *req, ferry_ref *out)
 {
-    uint32_t before;
-    int err;
+    int err = is_shared_with_lost(req->m) ? forsake_lost(req) : 0;
+    uint32_t before = req->valid;
 
-    forsake_lost(req);
-    before = req->valid;
+    if (err)
+        return err;
     err = access_slot(req, out);
-    if (err == FERRY_ELOST && (forsake_lost(req) || went(req, before))) /* the loss has just been
-                                                                         * detected */
+    if (err == FERRY_ELOST && is_shared_with_lost(req->m)) { /* the loss has just been detected */
+        err = forsake_lost(req);
+        return err ? err : access_slot(req, out);
+    }
+    if (err == FERRY_ELOST && went(req, before))
         err = access_slot(req, out);
     return err;
 }

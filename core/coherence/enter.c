@@ -352,6 +352,23 @@ static bool would_block(struct ferry__request *req, struct ferry__replica *r)
                                                         : req->valid | ferry__valid_bit(req->slot));
 }
 
+static int say_busy(const struct ferry__request *req)
+{
+    return ferry__error(FERRY_EBUSY, "%s: work is pending on %zu bytes",
+                        req->where ? req->where->name : "host", req->m->used);
+}
+
+int ferry__enter_check_import(const struct ferry__request *req)
+{
+    ferry_memory *m = req->m;
+    bool blocks =
+        ferry__replica_is_imported(m, m->alias) &&
+        (ferry__uses_would_block(m->on_host.uses, FERRY__AFTER_ALL, NULL) ||
+         ferry__uses_would_block(ferry__replica_find(m, m->alias)->uses, FERRY__AFTER_ALL, NULL));
+
+    return blocks ? say_busy(req) : 0;
+}
+
 int ferry__enter_check_nowait(struct ferry__request *req, struct ferry__replica *r)
 {
     ferry_memory *m = req->m;
@@ -360,7 +377,5 @@ int ferry__enter_check_nowait(struct ferry__request *req, struct ferry__replica 
 
     if (!req->valid && m->lost && (req->access & FERRY_READ))
         return ferry__lost_say(req->m, before != 0);
-    return blocks ? ferry__error(FERRY_EBUSY, "%s: work is pending on %zu bytes",
-                                 req->where ? req->where->name : "host", m->used)
-                  : 0;
+    return blocks ? say_busy(req) : 0;
 }

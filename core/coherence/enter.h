@@ -43,4 +43,10 @@ uint32_t ferry__enter_reach(struct ferry__request *req, size_t bytes);
  */
 int ferry__enter_check_nowait(struct ferry__request *req, struct ferry__replica *r);
 
+/*
+ * For a request that must not wait, when the host's bytes are taken back from a lost device:
+ * FERRY_EBUSY if the end of the device's import would wait for work on them.
+ */
+int ferry__enter_check_import(const struct ferry__request *req);
+
 #endif

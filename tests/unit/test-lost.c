@@ -387,6 +387,28 @@ static void a_side_that_went_is_fetched_elsewhere(void)
     ferry_memory_release(m);
 }
 
+/* The lost device shares the host's block, which is being copied to the other device. */
+static void an_access_that_must_not_wait_takes_no_block_back(void)
+{
+    ferry_ref ref;
+    ferry_memory *m;
+
+    wx_begin();
+    m = wx_memory(1);
+    wx_write_host(m, OLD);
+    wx_access(m, wx_queue(1), FERRY_READ);
+    wx_run_all();
+    wx_access(m, wx_queue(0), FERRY_READ);
+    wx_lose(1);
+    FX_FAILS(FERRY_ELOST, ferry_device_synchronize(wx_dev(1)));
+    FX_FAILS(FERRY_EBUSY,
+             ferry_memory_access(m, NULL, FERRY_READ | FERRY_WRITE | FERRY_NOWAIT, NULL, &ref));
+    wx_run_all();
+    FX_OK(ferry_memory_access(m, NULL, FERRY_READ | FERRY_WRITE | FERRY_NOWAIT, NULL, &ref));
+    CU_ASSERT(fx_all_equal(ref.handle, OLD));
+    ferry_memory_release(m);
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(the_host_reads_and_writes_contents_of_the_other_device),
     FERRY_TEST(the_host_overwrites_contents_of_the_other_device),
@@ -406,6 +428,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_sum_goes_on_where_the_contents_are),
     FERRY_TEST(a_write_gives_a_lost_tail_up),
     FERRY_TEST(a_refused_operation_leaves_a_lost_tail_lost),
+    FERRY_TEST(an_access_that_must_not_wait_takes_no_block_back),
 };
 
 int main(int argc, char **argv)
@@ -455,6 +478,7 @@ int main(int argc, char **argv)
         { "a refusal, through the host", staged, cases + 17, 1 },
         { "a refusal, shared memory", shared, cases + 17, 1 },
         { "a refusal, mixed", mixed, cases + 17, 1 },
+        { "a block, shared memory", shared, cases + 18, 1 },
     };
 
     return wx_main(argc, argv, "lost", worlds, FERRY_TEST_COUNT(worlds));
