@@ -152,7 +152,7 @@ static bool meets_loss(const struct act *a, int err)
             return true;
         if (s->state == SHAKY && err == FERRY_ELOST && s->may_be_lost) {
             if (a->ntouched == 1)
-                s->state = LOST;
+                store_lost(s, run.obj);
             return true;
         }
     }
@@ -261,7 +261,8 @@ static void judge_success(const struct act *a)
         const struct touched *t = &a->touched[i];
         const struct store *s = t->obj->half[t->half].store;
 
-        if (s && s->state == LOST && (t->access & FERRY_READ) && t->obj->count > 0)
+        if (s && s->state == LOST && (t->access & FERRY_READ) && t->obj->count > 0 &&
+            !store_lacks_tail(s, run.obj))
             wrong("lost contents were read");
         /* if another thread's eviction released it, its deleter may still have to run */
         if (s && (t->access & FERRY_WRITE) && a->place < PLACES && !run.threaded &&
@@ -292,6 +293,14 @@ static void read_nothing(struct store *s)
     s->may_be_lost = true;
 }
 
+/* The elements before a lost tail were read; a blob that grows over the tail fails again. */
+static void read_without_tail(struct store *s)
+{
+    s->state = SHAKY;
+    s->may_be_lost = true;
+    s->tail_reach = 0;
+}
+
 /* Updates the knowledge of the contents after the call. */
 static void follow(const struct act *a, bool done)
 {
@@ -306,6 +315,8 @@ static void follow(const struct act *a, bool done)
             s->idle = false;
         if (done && s->state == LOST && t->obj->count == 0)
             read_nothing(s);
+        if (done && s->state == LOST && (t->access & FERRY_READ) && t->obj->count > 0)
+            read_without_tail(s);
         if (write && t->access == FERRY_WRITE)
             store_renewed(s);
         if (write && s->state == SHAKY)
@@ -334,13 +345,17 @@ static bool is_on_lost_device(const struct act *a)
 {
     if (a->place >= PLACES || !run.place[a->place].lost)
         return false;
-    for (unsigned i = 0; i < a->ntouched; i++)
+    for (unsigned i = 0; i < a->ntouched; i++) {
+        struct store *s = a->touched[i].obj->half[a->touched[i].half].store;
+
         if (a->touched[i].access & FERRY_WRITE) {
-            a->touched[i].obj->half[a->touched[i].half].store->state = LOST;
+            s->state = LOST;
+            s->tail_reach = 0;
         } else if (!a->before[i].valid) { /* zeros, or nothing, are there now */
-            a->touched[i].obj->half[a->touched[i].half].store->state = SHAKY;
-            a->touched[i].obj->half[a->touched[i].half].store->may_be_lost = true;
+            s->state = SHAKY;
+            s->may_be_lost = true;
         }
+    }
     return true;
 }
 

@@ -105,8 +105,10 @@ void resolve(struct obj *o, unsigned half)
         lost |= err == FERRY_ELOST;
     }
     tail = s->tail_may_be_lost && store_reach(s, run.obj) < s->room;
-    s->state = lost ? LOST : tail ? SHAKY : SAFE;
+    s->state = tail ? SHAKY : SAFE;
     s->may_be_lost = s->state == SHAKY;
+    if (lost)
+        store_lost(s, run.obj);
     s->failed = false;
 }
 

@@ -85,6 +85,17 @@ int64_t store_reach(const struct store *s, const struct obj *objects)
     return reach;
 }
 
+void store_lost(struct store *s, const struct obj *objects)
+{
+    s->state = LOST;
+    s->tail_reach = s->tail_may_be_lost ? store_reach(s, objects) : 0;
+}
+
+bool store_lacks_tail(const struct store *s, const struct obj *objects)
+{
+    return store_reach(s, objects) < s->tail_reach;
+}
+
 bool half_covers(const struct obj *o, unsigned half, const struct obj *objects)
 {
     const struct half *h = &o->half[half];
@@ -117,6 +128,7 @@ void store_renewed(struct store *s)
 {
     s->state = SAFE;
     s->may_be_lost = s->tail_may_be_lost = s->failed = false;
+    s->tail_reach = 0;
 }
 
 /* ---- elements ------------------------------------------------------------------------------- */

@@ -48,6 +48,8 @@ struct store {
     enum state state;
     bool may_be_lost; /* SHAKY, and no other copy is certain to be valid */
     bool tail_may_be_lost; /* the only copy beyond the reach of blobs may be on a lost device */
+    int64_t tail_reach; /* LOST, if perhaps only the tail is: the reach of blobs when a read failed;
+                         * fewer elements may still be read. Otherwise 0 */
     bool failed; /* some work on it was made to fail: the first access to that copy returns its code
                   */
     bool idle;   /* after ferry_memory_allow_eviction */
@@ -76,6 +78,10 @@ struct store *store_create(int64_t room);
 void half_set(struct half *h, struct store *s, int64_t offset, int64_t limit);
 /* The elements of the store that its blobs can reach with their current shapes. */
 int64_t store_reach(const struct store *s, const struct obj *objects);
+/* A read has failed: the contents are LOST, or only their tail is. */
+void store_lost(struct store *s, const struct obj *objects);
+/* Whether a LOST store reaches fewer elements than the failed read did: its tail is not read. */
+bool store_lacks_tail(const struct store *s, const struct obj *objects);
 
 /* Whether a write of the whole half writes all of the store that is in use. */
 bool half_covers(const struct obj *o, unsigned half, const struct obj *objects);
