@@ -5,10 +5,10 @@
  *
  * A blob has a shape, an element type and a home device, and up to two memories (memory.h): data
  * and, from its first use on, diff. Dims and counts are int64_t elements; at most FERRY_MAX_AXES
- * axes; every overflow is found. Accessors have the rules of memory.h for validity, threads and
- * failure: distinct blobs from distinct threads; one blob read from several; writes, reshapes and
- * moves need the caller's own exclusion. A call that fails leaves the blob as it was. NULL blobs
- * are FERRY_EINVAL, or NULL, or 0 where a function has no way to say so.
+ * axes; every overflow is detected. Accessors have the rules of memory.h for validity, threads and
+ * failure. Distinct blobs may be used from distinct threads, and one blob may be read from several;
+ * the caller serialises writes, reshapes and moves. A call that fails leaves the blob as it was.
+ * For a NULL blob a function returns FERRY_EINVAL, or NULL or 0 if it returns no code.
  */
 #ifndef FERRY_BLOB_H
 #define FERRY_BLOB_H
@@ -56,18 +56,17 @@ FERRY_API int ferry_blob_create(ferry_device *home, ferry_dtype dtype, const int
 FERRY_API void ferry_blob_destroy(ferry_blob *b);
 
 /**
- * Changes the shape. Within the capacity, contents and pointers stay. After the blob shrinks and
- * grows again, the old values are there as long as a valid copy has them. While the blob is small
- * they are not copied: once a write (or an eviction) has left only copies without them, they are
- * lost and read as zeros. This happens after a write on the device if only the host's copy had
- * them, or the other way round; on every device, even if both are the same memory. (Caffe copies
- * the capacity each time, and keeps them.) If the copy that had them failed or its device was lost,
- * they do not read as zeros: reading the grown blob is FERRY_ELOST until it is written, and its
- * contents are there again once it is small. Growing back waits for a pending copy that has them,
- * if the others lack them. If data or diff is too small, memory that reads as zeros replaces it,
- * and *out_grew (may be NULL) says whether one was replaced. Errors: FERRY_EINVAL, FERRY_EOVERFLOW
- * for any order of zero dims, FERRY_ENOMEM, FERRY_ESHAPE for a slice that would leave its range;
- * the blob, and *out_grew, are then as before.
+ * Changes the shape. Within the capacity, contents and pointers stay. If a blob shrinks and grows
+ * again, the old values past the smaller size are kept as long as a valid copy contains them.
+ * Copies that are made while the blob is small do not contain them. If a write or an eviction
+ * leaves only such copies valid, the old values read as zeros: for example after a write on the
+ * device, if only the host's copy contained them, even if both are one memory. (Caffe copies the
+ * capacity each time, and keeps them.) If the copy that contained them failed, or its device was
+ * lost, reading the grown blob is FERRY_ELOST until the blob is written or small again. Growing
+ * waits for a pending copy that contains them, if the other copies do not. If data or diff is too
+ * small, memory that reads as zeros replaces it, and *out_grew (may be NULL) says whether one was
+ * replaced. Errors: FERRY_EINVAL, FERRY_EOVERFLOW for any order of zero dims, FERRY_ENOMEM,
+ * FERRY_ESHAPE for a slice that would leave its range; the blob, and *out_grew, are then as before.
  */
 FERRY_API int ferry_blob_reshape(ferry_blob *b, const int64_t *shape, int rank, bool *out_grew);
 /** As ferry_blob_reshape, to (n, c, h, w). */
@@ -232,7 +231,7 @@ FERRY_API int ferry_blob_scale_diff(ferry_blob *b, double factor);
 
 /**
  * Copies data from `source` (with FERRY_COPY_DIFF: diff instead). If the dtypes differ, values are
- * converted to nearest even; integers saturate, and NaN becomes 0. Shapes must be equal
+ * rounded to nearest even; integers saturate, and NaN becomes 0. Shapes must be equal
  * (FERRY_ESHAPE) unless FERRY_COPY_RESHAPE is set. The copy runs on the device that has the
  * source's newest copy, if that is this blob's home too, and on the host otherwise. A source that
  * was never written reads as zeros. [CopyFrom]
@@ -266,9 +265,9 @@ FERRY_API int ferry_blob_move_to(ferry_blob *b, ferry_device *device);
  * Creates a blob of `count` items of the parent's axis 0 from `start` on, which shares the parent's
  * data and diff memories at an offset.
  *
- * It keeps those memories alive, whatever becomes of the parent; a parent that grows leaves its
- * slices on the old memory. It may be reshaped within its range and cannot adopt. The caller
- * destroys it. FERRY_EINVAL for a range outside axis 0 or a scalar.
+ * It keeps those memories alive after the parent is destroyed. If the parent grows, its slices keep
+ * the old memory. It may be reshaped within its range and cannot adopt. The caller destroys it.
+ * FERRY_EINVAL for a range outside axis 0 or a scalar.
  */
 FERRY_API int ferry_blob_slice(const ferry_blob *parent, int64_t start, int64_t count,
                                ferry_blob **out);

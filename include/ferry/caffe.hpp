@@ -12,11 +12,13 @@
  * insert_splits.hpp, signal_handler.h.
  *
  * Macros of the program's build, the same for all of its files:
- *   FERRY_CAFFE_BOOST   caffe::shared_ptr and random distributions are Boost's, as in Caffe; else std's
- *   FERRY_CAFFE_GLOG    CHECK and LOG are glog's, and end the process; else they are here and throw
- *   FERRY_CAFFE_PROTO   the header that protoc has made of the program's caffe.proto; without it such a header is taken
- *                       where it was included before, or has a folder of the include path before ferry's, else ferry's
- *                       own classes of the same names and accessors, without protobuf (see compat/caffe/messages.hpp)
+ *   FERRY_CAFFE_BOOST   caffe::shared_ptr and random distributions are Boost's, as in Caffe;
+ *                       otherwise they are std's
+ *   FERRY_CAFFE_GLOG    CHECK and LOG are glog's, and end the process; otherwise they are defined
+ *                       here, and throw
+ *   FERRY_CAFFE_PROTO   the header that protoc generated from the program's caffe.proto; without
+ *                       this macro compat/caffe/messages.hpp looks for such a header, and otherwise
+ *                       uses ferry's own classes of the same names and accessors, without protobuf
  *   USE_OPENCV, USE_HDF5, USE_LMDB, USE_LEVELDB, CPU_ONLY   as in Caffe
  *
  * Where Caffe ends the process, a caffe::Error is thrown, with ferry's code and its line. The
@@ -28,8 +30,9 @@
  * (net.hpp, ferry_layer.hpp); blobs of double, and functions of caffe/util on doubles, are double.
  *
  * Random numbers begin with Caffe::set_random_seed, as in Caffe: two runs with one seed are equal.
- * They are Caffe's own numbers in fillers, caffe_rng_… and DataTransformer (with FERRY_CAFFE_BOOST,
- * of that Boost), not in what nets and layers fill and drop, which draw a seed each.
+ * Fillers, caffe_rng_… and DataTransformer use Caffe's own numbers (with FERRY_CAFFE_BOOST, those
+ * of that version of Boost). Nets and layers do not: each draws a seed for its fillers and its
+ * dropout.
  *
  * Threads: the rules are those of the C objects underneath (ferry/memory.h, ferry/net.h). Each
  * thread has its own mode, as in Caffe. A blob caches its shape when it is requested, so that even

@@ -46,8 +46,8 @@ typedef struct ferry_device_properties {
      */
     uint64_t offset_alignment;
     /**
-     * The size in bytes of the largest block that it can compute with, and so of a memory there; 0:
-     * max_alloc.
+     * The size in bytes of the largest block that the device can compute with, which also limits
+     * the size of a memory there; 0: max_alloc.
      */
     uint64_t max_binding;
 } ferry_device_properties;
@@ -162,19 +162,19 @@ FERRY_API int ferry_device_adopt(ferry_runtime *rt, const char *plugin,
                                  const ferry_native_object *items, size_t n, ferry_device **out);
 
 /**
- * The device of that name ("cpu", "cuda:1") in the runtime that lent `dev` out, opened if it was
- * not open yet: for code that has only a device and needs another one of the same configuration. If
- * several runtimes have lent `dev` out, the one that was opened first and is still open. *out is
- * borrowed from that runtime, as from ferry_runtime_get_device, with its errors; a memory or a
- * queue on it keeps it open. FERRY_EINVAL for NULL, or if all those runtimes are closed; *out is
- * unchanged after an error. Callable from any thread.
+ * The device of that name ("cpu", "cuda:1") in the runtime from which `dev` is borrowed, opened if
+ * it was not open yet: for code that has only a device and needs another one of the same
+ * configuration. If `dev` is borrowed from several runtimes, the earliest of those that are still
+ * open is used. *out is borrowed from that runtime, as from ferry_runtime_get_device, with its
+ * errors; a memory or a queue on it keeps it open. FERRY_EINVAL for NULL, or if all those runtimes
+ * are closed; *out is unchanged after an error. Callable from any thread.
  */
 FERRY_API int ferry_device_sibling(ferry_device *dev, const char *name, ferry_device **out);
 
 /**
  * A reference as a plain pointer of that device. NULL with FERRY_EUNSUPPORTED where handles are not
- * pointers (cl_mem); the pointer must be dereferenced on the host only if the device is a
- * host-memory device.
+ * pointers (cl_mem); the host may dereference the pointer only if the device is a host-memory
+ * device.
  */
 FERRY_API void *ferry_device_pointer(ferry_device *dev, ferry_ref ref);
 
@@ -205,8 +205,8 @@ FERRY_API int ferry_device_set_budget(ferry_device *dev, uint64_t bytes);
 FERRY_API int ferry_device_trim(ferry_device *dev);
 
 /**
- * Makes room on the device for work that found no memory there, such as a vendor library's called
- * by the program: evicts up to `bytes` of memories under ferry_memory_allow_eviction, waiting for
+ * Frees device memory for work that failed for lack of it, such as a call of a vendor library by
+ * the program: evicts up to `bytes` of memories under ferry_memory_allow_eviction, waiting for
  * their copies to the host, and trims as ferry_device_trim. ferry does the same itself before it
  * repeats an allocation, arithmetic or an operation. It does not report whether there is enough
  * memory now. FERRY_EINVAL between ferry_queue_begin and ferry_queue_end. Callable from any thread.

@@ -79,9 +79,9 @@ typedef struct ferry_kernels_launch {
 typedef int ferry_kernels_launcher(void *user, const ferry_kernels_launch *launch);
 
 /**
- * Decides whether the kernels compute `op`, for the entry `query`: fills in *out, as much of it as
- * its struct_size says. FERRY_EUNSUPPORTED, or FERRY_EINVAL for a target that is not valid or has
- * an unknown flag; *out is then as it was. Does not allocate.
+ * Decides whether the kernels compute `op`, for the entry `query`: fills in *out, up to its
+ * struct_size. FERRY_EUNSUPPORTED, or FERRY_EINVAL for a target that is not valid or has an unknown
+ * flag; *out is then as it was. Does not allocate.
  */
 FERRY_API int ferry_kernels_query(const ferry_kernels_target *target, const ferry_op_desc *op,
                                   ferry_op_answer *out);
@@ -128,7 +128,10 @@ FERRY_API const char *ferry_kernels_name(uint32_t kernel);
 /** The number of programs, in which kernels are compiled together. */
 FERRY_API int ferry_kernels_program_count(void);
 
-/** The program that contains a kernel; ferry_kernels_program_count() for no kernel. */
+/**
+ * The program that contains a kernel; ferry_kernels_program_count() for a number that is not a
+ * kernel's.
+ */
 FERRY_API uint32_t ferry_kernels_program(uint32_t kernel);
 
 /**

@@ -15,17 +15,17 @@
  * work submitted there afterwards sees them.
  *
  * Threads: distinct memories may be used from distinct threads; one memory may be read from several
- * threads at once. Writing calls need the caller's own exclusion. A settled access (the copy is
- * valid and no work on it is pending) takes no lock.
+ * threads at once. The caller serialises writing calls with all other calls on the memory. A
+ * settled access (the copy is valid and no work on it is pending) takes no lock.
  *
- * Work that fails when it runs invalidates the copies that it was writing, those that were made
- * from them since, and no other. The first access to such a copy returns the code it failed with
- * (FERRY_EDEVICE), and the next one brings the bytes from another valid copy. If no valid copy is
- * left the contents are lost: every call that reads, blob arithmetic and reductions included,
- * returns FERRY_ELOST, from the first access on, until the memory is written whole, adopted or
- * discarded. A copy that was lost with a device, its own or its source's, is fetched from another
- * valid copy at once. In a child of fork a copy that was pending is neither valid nor lost:
- * FERRY_EFORKED.
+ * A failure of queued work invalidates the copies that the work was writing and the copies that
+ * were made from these since, and no others. The first access to such a copy returns the code of
+ * the failure (FERRY_EDEVICE), and the next access copies the bytes from another valid copy. If no
+ * valid copy is left, the contents are lost: every call that reads, blob arithmetic and reductions
+ * included, returns FERRY_ELOST, from the first access on, until the memory is written whole,
+ * adopted or discarded. If a copy is lost with its device, or with the device that it was copied
+ * from, the first access already uses another valid copy. In a child of fork, access to a copy that
+ * was pending returns FERRY_EFORKED.
  *
  * Failure: every call either succeeds or leaves valid copies, pointers and sizes as they were; a
  * copy staged through the host may have made the host's copy valid as well. After fork, calls that
@@ -52,11 +52,11 @@ typedef enum ferry_memory_head_state {
 
 /**
  * The deleter of adopted memory. ferry calls it once, after all work on the memory is done, on the
- * thread that released the memory; no ferry lock is held. It should return. If it throws, jumps
- * away, or its thread is cancelled in it, ferry stays consistent: the release is complete, except
- * that the device may stay open permanently. Deleters that had to run after it run at the end of a
- * later call of this thread that releases memory or waits, or never if there is no such call.
- * Elsewhere in ferry a thread must not be cancelled, because it may hold a lock.
+ * thread that released the memory; no ferry lock is held. It should return. If it ends by an
+ * exception, by longjmp or by cancellation of its thread, ferry stays consistent: the release is
+ * complete, except that the device may stay open permanently. Deleters that had to run after it run
+ * at the end of a later call of this thread that releases memory or waits, or never if there is no
+ * such call. Elsewhere in ferry a thread must not be cancelled, because it may hold a lock.
  */
 typedef void (*ferry_memory_deleter)(void *arg);
 
@@ -115,10 +115,10 @@ FERRY_API ferry_ref ferry_memory_overwrite_device_data(ferry_memory *m);
  * A read waits for pending writes to the copy; a write waits for pending reads too. Waits are
  * queued where possible; otherwise, and always for the host, the call blocks. With FERRY_NOWAIT a
  * call that would wait for such work, or for another thread that holds the memory's lock or the
- * queue, returns FERRY_EBUSY and changes nothing; even so, making room may block. Where the
- * device's copy is the host's memory, all work on its default queue counts, except work that a
- * program submits there by the vendor's own calls after a call that returned FERRY_EBUSY. For the
- * host *out is {pointer, 0}. Errors: FERRY_EINVAL (access 0, queue of another device),
+ * queue, returns FERRY_EBUSY and changes nothing; the allocation of memory may still block. If the
+ * device's copy is the host's memory, all work on its default queue counts as pending, except work
+ * that a program submits there by the vendor's own calls after a call that returned FERRY_EBUSY.
+ * For the host *out is {pointer, 0}. Errors: FERRY_EINVAL (access 0, queue of another device),
  * FERRY_ENOMEM, FERRY_EDEVICE, FERRY_EBUSY, FERRY_EPERM, FERRY_EFORKED, FERRY_ELOST when the last
  * valid copy was lost to a failure; *out is then unchanged.
  */
@@ -170,15 +170,15 @@ typedef struct ferry_memory_use {
 } ferry_memory_use;
 
 /**
- * Records which memories work that was submitted to `q` used, `n` of them in any order, each once:
- * it read or wrote their copies on q's device. `e`, an event of that device, covers the work: one
- * event for all of it, be it one kernel or a hundred. ferry does not keep the event: the caller may
- * destroy it at once. NULL: the work is done.
+ * Records that work which was submitted to `q` read or wrote the copies of `n` memories on q's
+ * device. Each memory occurs once, in any order. `e`, an event of that device, covers all of the
+ * work, one kernel or many; NULL means that the work is done. ferry does not keep the event: the
+ * caller may destroy it at once.
  *
  * If the work fails, every copy that it wrote is lost, and no other; the same holds if the copies
- * that it read turn out to have failed. That is exact if the event is (ferry_queue_end); with an
- * event of ferry_event_record, every failure on the queue since the event before counts as this
- * work's. Thus:
+ * that it read turn out to have failed. An event of ferry_queue_end covers exactly this work. With
+ * an event of ferry_event_record, every failure on the queue since the previous event is attributed
+ * to this work. Example:
  *
  *     ferry_memory_access(…) for each, on q; ferry_queue_begin(q); submit; ferry_queue_end(q, &e);
  *     ferry_memory_record_all(uses, n, q, e); ferry_event_destroy(e);
@@ -189,20 +189,21 @@ typedef struct ferry_memory_use {
  * of the calls of begin. The references are invalid afterwards: before submitting more work with
  * them on a further queue, access again.
  *
- * A writing call for the memories that were written, whose copies become the only valid ones. Does
- * not block, unless host memory is short: then until the work is done. FERRY_EINVAL, FERRY_EFORKED
- * or FERRY_ELOST for a lost device: nothing is recorded. Otherwise as much as possible is recorded,
- * and the first error returned: FERRY_EUNINIT where there is no valid copy on that device,
- * FERRY_ELOST or the code of an earlier failure where the contents have failed meanwhile.
+ * For the memories that were written this is a writing call: their copies become the only valid
+ * ones. It blocks only if host memory is short, until the work is done. After FERRY_EINVAL,
+ * FERRY_EFORKED, and FERRY_ELOST for a lost device, nothing is recorded. Otherwise ferry records as
+ * much as possible and returns the first error: FERRY_EUNINIT for a memory without a valid copy on
+ * that device, FERRY_ELOST or the code of an earlier failure for contents that have failed
+ * meanwhile.
  */
 FERRY_API int ferry_memory_record_all(const ferry_memory_use *uses, size_t n, ferry_queue *q,
                                       ferry_event *e);
 
 /**
- * A promise that no pointer, reference or unrecorded work on this memory remains, which lets a
- * budget evict its device copies until the next access. The contents are kept. Does not wait for a
- * device; waits for another thread that holds this memory's lock. Fails with FERRY_EINVAL for NULL,
- * and in a child of fork.
+ * Declares that no pointer, reference or unrecorded work on this memory remains. Until the next
+ * access, its device copies may be evicted because of a budget. The contents are kept. Does not
+ * wait for a device; waits for another thread that holds this memory's lock. Fails with
+ * FERRY_EINVAL for NULL, and in a child of fork.
  */
 FERRY_API int ferry_memory_allow_eviction(ferry_memory *m);
 
@@ -229,8 +230,8 @@ FERRY_API bool ferry_memory_is_valid_at(const ferry_memory *m, const ferry_devic
  * values computed from them. Every successful call that gets access to write counts (host, device
  * or ferry_memory_access), and so do adopt, discard, ferry_memory_record and _record_all with
  * FERRY_WRITE, and operations on a blob of it: fill, scale, update, copy_from, reading a file.
- * Failed calls may count too; reads, copies and evictions do not. Not counted: a later write
- * through a pointer or reference without a new access. 0 for NULL. Takes no lock; beside a writing
+ * Failed calls may count too; reads, copies and evictions do not. A later write through a pointer
+ * or reference, without a new access, does not count. 0 for NULL. Takes no lock; beside a writing
  * call it may be the number before or after.
  */
 FERRY_API uint64_t ferry_memory_version(const ferry_memory *m);

@@ -87,10 +87,10 @@ typedef struct ferry_net_options {
 } ferry_net_options;
 
 /**
- * Opens a net on `dev` from a prototxt, or from a caffemodel with a definition; V0, V1 and V2; or
- * from an ONNX model (doc/onnx.md). `options` may be NULL. A net from a caffemodel or an ONNX model
- * has its parameters. Otherwise fillers initialise the parameters, unless weights are loaded. Logs
- * at FERRY_LOG_INFO in Caffe's words. The caller closes *out.
+ * Opens a net on `dev` from a prototxt or a caffemodel with a definition (V0, V1 or V2), or from an
+ * ONNX model (doc/onnx.md). `options` may be NULL. A net from a caffemodel or an ONNX model has its
+ * parameters. Otherwise fillers initialise the parameters, unless weights are loaded. Logs at
+ * FERRY_LOG_INFO in Caffe's words. The caller closes *out.
  *
  * FERRY_EIO, FERRY_EFORMAT for a text that cannot be parsed and for an invalid graph (a bottom that
  * no layer produces, two layers that produce one blob), FERRY_ESHAPE for shapes that do not match,

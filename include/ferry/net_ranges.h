@@ -5,9 +5,9 @@
  * integers of 8 bits. Part of libferrynet; net.h has the rules for errors and threads.
  *
  * Ranges come from the field `quantization` of the net's text, from that of a .caffemodel that is
- * loaded (ferry quantize writes it), or from the functions below. A file of weights without them
- * removes those of the files before it. ferry_net_save writes them into a caffemodel. Parameters
- * are F32 in the net and in the file.
+ * loaded (ferry quantize writes it), or from the functions below. Loading a file of weights without
+ * ranges removes the ranges that earlier files have set. ferry_net_save writes them into a
+ * caffemodel. Parameters are F32 in the net and in the file.
  *
  * A range without negative values has 256 levels from 0 to its greatest value; any other has 127 on
  * each side of 0, up to its greatest absolute value.

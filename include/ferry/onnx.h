@@ -41,11 +41,11 @@ typedef struct ferry_onnx_options {
 /**
  * Writes a net, with the shapes and parameters that it has now, as an ONNX model. `options` may be
  * NULL. The operators are ONNX's own. Inputs, outputs and other blobs keep their names; the value
- * of a blob before a layer in place has the layer's name and a number. Values that depend on the
+ * of a blob before an in-place layer has the layer's name and a number. Values that depend on the
  * shapes alone, such as those of PriorBox, are constants. The outputs are float and agree with
- * ferry_net_forward within rounding; their order is ferry_net_output_at's. In a net without outputs
- * they are the bottoms of its Silence layers. An output that a layer in place writes over an input
- * has a number behind its name.
+ * ferry_net_forward within rounding; their order is that of ferry_net_output_at. In a net without
+ * outputs they are the bottoms of its Silence layers. If an in-place layer writes an output over an
+ * input, a number follows the output's name.
  *
  * Parameters are read in pieces, so that memory does not grow with the size of the file. They must
  * not be written meanwhile; the net is used as a forward pass uses it. Equal nets, parameters and

@@ -24,8 +24,9 @@ FERRY_BEGIN_DECLS
 
 /**
  * The number of the kind's own inputs: in[0] to in[n - 1]. The operands of epilogue steps follow
- * them, in the order of the steps; without such an operand all n_in inputs are the kind's. Only the
- * number says whether an optional input, such as a bias, is present. Callable from any thread.
+ * them, in the order of the steps; without such an operand all n_in inputs are the kind's. The
+ * number alone shows whether an optional input, such as a bias, is present. Callable from any
+ * thread.
  */
 static inline uint32_t ferry_op_own_inputs(const ferry_op_desc *op)
 {

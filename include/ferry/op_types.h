@@ -19,18 +19,19 @@
  * Special values and errors, for all kinds; `ferry check` tries them.
  *
  * NaN: an element whose definition uses a NaN is NaN, also after RELU. MAX and ARGMAX (with POOL's
- * mask) may ignore a NaN instead; THRESHOLD, CLIP, HARD_SIGMOID and HARD_SWISH may give a bound. A
- * function of an infinite x is NaN or its limit where IEEE arithmetic makes it NaN (0·∞, ∞/∞).
- * A zero's sign is undefined, as are products of a weight that is not finite beside padding, and of
- * an x that is not finite with the weights of other groups of a convolution.
+ * mask) may ignore a NaN instead; THRESHOLD, CLIP, HARD_SIGMOID and HARD_SWISH may give a bound.
+ * Where IEEE arithmetic gives NaN for an infinite x (0·∞, ∞/∞), a function may give its limit
+ * instead. These are undefined: the sign of a zero, products of padding and a weight that is not
+ * finite, and products of an x that is not finite and the weights of other groups of a convolution.
  *
- * Overflow: only a result beyond the dtype's range is infinite; no intermediate result of a finite
- * one may be. Results below the smallest normal number may be 0. With gemm.beta 0, c is not read.
+ * Overflow: only a result beyond the dtype's range is infinite; the intermediate results of a
+ * finite one must not overflow. Results below the smallest normal number may be 0. With gemm.beta
+ * 0, c is not read.
  *
- * Errors: each rounding of a definition may cost half an ε (the distance from 1 to the next number;
- * of F32 for halves) of the sum of the magnitudes of its terms. A sum of n terms has n roundings,
- * 64 + 4·√(n − 64) if n > 64; REDUCE and MOMENTS have 34 + 2·log₂(n/32) if n > 32; roots and
- * transcendental functions 24. MAX, ARGMAX, masks, THRESHOLD and copies are exact.
+ * Errors: each rounding in a definition permits an error of half an ε (the distance from 1 to the
+ * next number; of F32 for halves) of the sum of the magnitudes of its terms. A sum of n terms has n
+ * roundings, 64 + 4·√(n − 64) if n > 64; REDUCE and MOMENTS have 34 + 2·log₂(n/32) if n > 32; roots
+ * and transcendental functions 24. MAX, ARGMAX, masks, THRESHOLD and copies are exact.
  */
 
 /*
@@ -74,8 +75,8 @@
  */
 #define FERRY_OP_IM2COL 34u
 /**
- * The reverse. in: columns as above. out: y (N, C, spatial…). Each element of y is the sum of its
- * elements in the columns.
+ * The reverse of IM2COL. in: columns as above. out: y (N, C, spatial…). Each element of y is the
+ * sum of its elements in the columns.
  */
 #define FERRY_OP_COL2IM 35u
 /**
@@ -93,7 +94,7 @@
  * caller chooses spatial' (Caffe rounds up); every window has to begin before in + pad_end. Max:
  * the largest element of the window, with the initial value −FLT_MAX. The mask is the offset of the
  * first maximum in its plane, or −1 if no element exceeds the initial value. Average: the sum
- * divided as pool.divisor selects; 0 for a window that the divisor counts no element of.
+ * divided as pool.divisor selects; 0 if the divisor counts no element of the window.
  *
  * data: dy, mask (max only) → dx. For max, each element gets the sum of dy over the windows whose
  * mask selects it; a mask of −1 or outside its own window selects no element. For average, each
@@ -173,7 +174,7 @@
  * in: x (N, C, H, W), rois (R, 5): image index, x1, y1, x2, y2. out: y (R, C', PH, PW). Parameters:
  * roi. The maximum over each bin (Fast R-CNN's ROIPooling; C' = C), or with roi.group the average
  * over position-sensitive channels (R-FCN's PSROIPooling; C = C'·group²). An empty bin gives 0. An
- * image index below 0 is 0, one of N or more N − 1.
+ * image index is limited to 0 … N − 1.
  */
 #define FERRY_OP_ROI_POOL 46u
 /**

@@ -10,8 +10,8 @@
  *   code [rule 11]. It writes outputs on success only [rule 12]. After a failure the state is as
  *   before; FERRY_EUNSUPPORTED means that the entry did nothing [rule 13]. After an error that ends
  *   the device's context, entries return FERRY_ELOST; free, destroy and close still work [rule 51].
- * - An entry does not exit, abort or print, changes nothing of the program's, such as its signal
- *   handlers or rounding mode [rule 16], and writes no byte outside of its output [rule 27].
+ * - An entry does not exit, abort or print, does not change the program's signal handlers, rounding
+ *   mode or other state [rule 16], and writes no byte outside of its output [rule 27].
  * - ferry calls entries from any thread. Entries that take a queue, except alloc, free and the
  *   event entries, are called one at a time per queue, unless the device has
  *   FERRY_DEVICE_CONCURRENT. Entries of different queues, alloc, free, host_alloc, host_free and

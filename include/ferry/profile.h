@@ -4,7 +4,7 @@
  * Time on a device's clock, and slices of a program in the trace of FERRY_TRACE.
  *
  * A device measures work if its plugin has the table "ferry.profile/1" (profile_plugin.h). A queue
- * does so while it is profiled, which may make its work slower; other queues are as fast as ever.
+ * does so while it is profiled, which may make its work slower; other queues are not affected.
  */
 #ifndef FERRY_PROFILE_H
 #define FERRY_PROFILE_H
@@ -17,10 +17,10 @@
 FERRY_BEGIN_DECLS
 
 /**
- * Begins (true) or ends (false) profiling the queue. Calls nest: the queue is profiled until it was
- * ended as often as begun. May wait for the queue's work so far, and for other threads that use the
- * queue. FERRY_EUNSUPPORTED if the device cannot measure, or this queue cannot: one that wraps an
- * object of the program, or whose vendor's object the program has. FERRY_EINVAL for NULL, between
+ * Begins (true) or ends (false) profiling the queue. Calls nest: profiling ends with the end that
+ * matches the first begin. May wait for the queue's work so far, and for other threads that use the
+ * queue. FERRY_EUNSUPPORTED if the device cannot measure, if the queue wraps an object of the
+ * program, or if the program has the queue's vendor object. FERRY_EINVAL for NULL, between
  * ferry_queue_begin and ferry_queue_end, and for an end without a begin. After a failure the queue
  * is as before. Callable from any thread.
  */
@@ -72,7 +72,10 @@ FERRY_API bool ferry_trace_is_on(void);
  * there is no memory, or no device time, is not written.
  */
 FERRY_API void ferry_trace_push(ferry_queue *q, const char *kind, const char *name);
-/** The thread's latest slice reads the memory: an arrow from its latest copy, if that is new. */
+/**
+ * Records that the thread's latest slice reads the memory: the trace gets an arrow from the
+ * memory's latest copy, if that copy is new.
+ */
 FERRY_API void ferry_trace_reads(const ferry_memory *m);
 /** Ends the latest slice of the thread, once its work is submitted. */
 FERRY_API void ferry_trace_pop(void);

@@ -84,10 +84,10 @@ typedef struct ferry_profile_table {
      */
     int (*end)(void *dev, void *queue, void *section);
     /**
-     * The times of a section that has ended: 1 if its work is done, and *out is written; 0 if not;
-     * or the negative code for which there are no times, such as work that failed. Repeatable, with
-     * equal results once it returned 1 [rule 70]. Never blocks. Reports no failure of work in the
-     * place of the queue's events. Any thread, but for one section one at a time.
+     * Stores the times of a section that has ended. Returns 1 if its work is done, 0 if not, or a
+     * negative code if there are no times, such as that of work that failed. Repeatable, with equal
+     * results once it returned 1 [rule 70]. Never blocks. The queue's events still report a failure
+     * that this entry returns. Any thread, but for one section one at a time.
      */
     int (*read)(void *dev, void *section, ferry_profile_times *out);
     /** Destroys a section that has ended, whether its work is done or not. Cannot fail. */

@@ -40,8 +40,8 @@ typedef struct ferry_event ferry_event;
 FERRY_API ferry_queue *ferry_device_queue(ferry_device *dev);
 
 /**
- * A further queue, to be destroyed by the caller. Opens the device if it was not yet; does not wait
- * for work. FERRY_EUNSUPPORTED where the plugin has none; on failure *out is untouched.
+ * Creates a further queue, which the caller destroys. Opens the device if it was not yet; does not
+ * wait for work. FERRY_EUNSUPPORTED where the plugin has none; on failure *out is untouched.
  */
 FERRY_API int ferry_queue_create(ferry_device *dev, ferry_queue **out);
 
@@ -72,7 +72,10 @@ FERRY_API int ferry_queue_synchronize(ferry_queue *q);
  */
 FERRY_API int ferry_queue_write(ferry_queue *q, ferry_ref dst, const void *src, size_t bytes);
 
-/** The reverse: `dst` has the bytes once the work is done, and is left alone until then. */
+/**
+ * As ferry_queue_write, from the device to host memory: `dst` contains the bytes once the work is
+ * done, and must not be accessed before.
+ */
 FERRY_API int ferry_queue_read(ferry_queue *q, void *dst, ferry_cref src, size_t bytes);
 
 /**
@@ -99,9 +102,10 @@ typedef int (*ferry_queue_call_fn)(void *dev, void *queue, void *arg);
 
 /**
  * Runs `work` on the calling thread while no other thread submits to the queue, as ferry does
- * around each entry of a plugin: so an extension's entries keep plugin.h's rule of one at a time
- * per queue. `what` names the operation in errors. Returns the result of `work`; a failure is this
- * thread's error, with the message that the plugin passed to host->error. FERRY_EINVAL for NULL.
+ * around each entry of a plugin: so that the entries of an extension run one at a time per queue,
+ * as plugin.h requires. `what` names the operation in errors. Returns the result of `work`; a
+ * failure is this thread's error, with the message that the plugin passed to host->error.
+ * FERRY_EINVAL for NULL.
  */
 FERRY_API int ferry_queue_call(ferry_queue *q, const char *what, ferry_queue_call_fn work,
                                void *arg);
@@ -112,11 +116,11 @@ FERRY_API int ferry_queue_call(ferry_queue *q, const char *what, ferry_queue_cal
  * failures since the event before it: where several threads use one queue, only work between begin
  * and end can be told apart.
  *
- * Other threads wait in every call that submits to the queue; work that they submit by the vendor's
- * object is not kept out. Get the references before: between begin and end this thread may submit
- * work, by ferry/math.h, ferry_queue_call or the vendor's object, to any queue, and do nothing
- * else. Calls that work on a memory or a blob return FERRY_EINVAL meanwhile, unless the access is
- * settled, and so do the reductions and another begin. Functions that cannot return an error belong
+ * Other threads wait in every call that submits to the queue; ferry cannot delay work that they
+ * submit by the vendor's object. Get the references before: between begin and end this thread may
+ * only submit work, to any queue, by ferry/math.h, ferry_queue_call or the vendor's object. Calls
+ * that work on a memory or a blob return FERRY_EINVAL meanwhile, unless the access is settled, and
+ * so do the reductions and another begin. Functions that cannot return an error must be called
  * before or after: destroy, release, and ferry_memory_mark_lost, which does nothing here.
  * FERRY_ENOMEM, FERRY_EDEVICE; the queue is then not reserved.
  */
@@ -126,8 +130,9 @@ FERRY_API int ferry_queue_begin(ferry_queue *q);
  * Ends the section that the same thread began, also if its work failed. *out is an event, owned by
  * the caller, that covers exactly the work submitted since ferry_queue_begin, for
  * ferry_memory_record_all; NULL if none of it can be pending, since the device is synchronous. Does
- * not block, except for a queue that takes no event any more: then until the work is done, and the
- * event has its result. FERRY_EINVAL for NULL and without a begin: nothing has changed.
+ * not block, except if no event can be recorded on the queue any more: then it waits until the work
+ * is done, and the event has the result. FERRY_EINVAL for NULL and without a begin; nothing has
+ * changed then.
  */
 FERRY_API int ferry_queue_end(ferry_queue *q, ferry_event **out);
 
@@ -138,10 +143,10 @@ FERRY_API int ferry_queue_end(ferry_queue *q, ferry_event **out);
 FERRY_API int ferry_event_record(ferry_queue *q, ferry_event **out);
 
 /**
- * Later work on `q` waits for `e`. The calling thread does not, unless the two queues cannot wait
- * for one another (different plugins or sync domains), in which case it blocks. The event may be
- * destroyed at once afterwards. If the work before the event is known to have failed, returns its
- * code without waiting.
+ * Makes later work on `q` wait for `e`. The calling thread does not wait, unless the two queues
+ * cannot wait for one another (different plugins or sync domains), in which case it blocks. The
+ * event may be destroyed at once afterwards. If the work before the event is known to have failed,
+ * returns its code without waiting.
  */
 FERRY_API int ferry_queue_wait_event(ferry_queue *q, ferry_event *e);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file runtime.h
- * From configuration, environment and plugins to devices, with a report on each of them.
+ * The runtime: reads the configuration, finds and opens plugins and devices, and reports the result
+ * for each plugin.
  *
  * An option set by the API overrides the environment, which overrides plugins.conf, which overrides
  * the built-in default. See plugins.conf(5) for files, keys and variables.
@@ -14,17 +15,18 @@
 FERRY_BEGIN_DECLS
 
 /**
- * A set of plugins that may be opened, and the devices of those that were. Opaque; safe from any
- * thread.
+ * The plugins that the configuration allows, and the devices of those that are open. Opaque; safe
+ * from any thread.
  */
 typedef struct ferry_runtime ferry_runtime;
 
-/** One unit of a plugin, such as cuda:1. Opaque; see device.h. */
+/** A device of a plugin, such as cuda:1. Opaque; see device.h. */
 typedef struct ferry_device ferry_device;
 
 /**
- * Values of ferry_runtime_options.strict: whether arithmetic that a plugin cannot do is an error,
- * rather than done on the host. UNSET is 0: FERRY_STRICT decides, then the files, else it is off.
+ * Values of ferry_runtime_options.strict: whether arithmetic that a plugin does not offer is an
+ * error instead of being computed on the host. UNSET is 0: FERRY_STRICT decides, or else the files;
+ * by default it is off.
  */
 #define FERRY_STRICT_UNSET 0
 #define FERRY_STRICT_ON    1
@@ -101,8 +103,8 @@ FERRY_API int ferry_runtime_set_option(ferry_runtime *rt, const char *plugin, co
  *
  * *out is borrowed from the runtime. Choosing by name opens that plugin and no other; NULL follows
  * the order of FERRY_BACKEND or plugins.conf and stops at the first that works. Errors:
- * FERRY_ENODEV with the load report's reasons, the plugin's own error if exactly one was asked for;
- * *out is then untouched. Callable from any thread.
+ * FERRY_ENODEV with the load report's reasons, the plugin's own error if exactly one plugin was
+ * requested; *out is then untouched. Callable from any thread.
  */
 FERRY_API int ferry_runtime_get_device(ferry_runtime *rt, const char *name, ferry_device **out);
 

@@ -16,8 +16,8 @@
  *
  * debug_info of the solver logs the mean absolute value of each layer's tops, parameters and
  * propagated diffs, at displayed iterations and in every test pass. The values are computed on the
- * device, and each layer is waited for. A net with debug_info in its own text logs every pass until
- * the solver's setting replaces its own. In both cases the net's blobs share no memory.
+ * device, and ferry waits for each layer. A net with debug_info in its own text logs every pass
+ * until the solver's setting replaces its own. In both cases the net's blobs share no memory.
  *
  * Paths in the text are relative to the working folder, or else to the folder of the text.
  *

@@ -269,7 +269,7 @@ class Impl
             ferry_net_layer_at(main_->net(), graph_.nodes[static_cast<size_t>(number)].place));
     }
 
-    // ---- where and how ----
+    // ---- device and fusion ----
 
     int target() const
     {

@@ -319,7 +319,7 @@ class Net
         return static_cast<int64_t>(sum);
     }
 
-    // ---- where and how ----
+    // ---- device and fusion ----
 
     /** Has no effect: ferry computes. */
     void setPreferableBackend(int)

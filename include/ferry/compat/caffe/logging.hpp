@@ -110,10 +110,12 @@ inline void InitGoogleLogging(const char *)
 #define CHECK_LT(a, b)                 FERRY_CAFFE_CHECK_OP(<, a, b)
 #define CHECK_GE(a, b)                 FERRY_CAFFE_CHECK_OP(>=, a, b)
 #define CHECK_GT(a, b)                 FERRY_CAFFE_CHECK_OP(>, a, b)
-#define CHECK_STREQ(a, b)              CHECK(std::strcmp(a, b) == 0) << "(" << (a) << " vs. " << (b) << ") "
+#define CHECK_STREQ(a, b) \
+    CHECK(std::strcmp(a, b) == 0) << "(" << (a) << " vs. " << (b) << ") "
 #define CHECK_STRNE(a, b)              CHECK(std::strcmp(a, b) != 0) << "(" << (a) << ") "
 #define CHECK_NEAR(a, b, margin)       CHECK((a) - (b) <= (margin) && (b) - (a) <= (margin))
-#define CHECK_NOTNULL(pointer)         ::caffe::detail::not_null(pointer, #pointer, __FILE__, __LINE__)
+#define CHECK_NOTNULL(pointer) \
+    ::caffe::detail::not_null(pointer, #pointer, __FILE__, __LINE__)
 #define PCHECK(condition)              CHECK(condition) << std::strerror(errno) << " "
 
 /*

@@ -177,14 +177,14 @@ template <typename Dtype> class Net
 
     /* ---- weights ---- */
 
-    /** By layer name, from a .caffemodel, .h5, .safetensors or .npz. */
+    /** Loads weights by layer name, from a .caffemodel, .h5, .safetensors or .npz. */
     void CopyTrainedLayersFrom(const string &trained_filename)
     {
         parts_->send();
         detail::checked(ferry_net_load(net(), trained_filename.c_str(), nullptr));
         parts_->fetch();
     }
-    /** By layer name, from the layers of a message that hold blobs. */
+    /** Loads weights by layer name, from the layers of a message that contain blobs. */
     void CopyTrainedLayersFrom(const NetParameter &param)
     {
         for (int i = 0; i < param.layer_size(); i++) {
@@ -360,7 +360,7 @@ template <typename Dtype> class Net
     {
         return index_of(parts_->blob_names, blob_name) >= 0;
     }
-    /** NULL if there is none, or if it was planned away (Caffe::set_keep_blobs). */
+    /** NULL for an unknown name, or if planning removed the contents (Caffe::set_keep_blobs). */
     const shared_ptr<Blob<Dtype>> blob_by_name(const string &blob_name) const
     {
         const int index = index_of(parts_->blob_names, blob_name);
@@ -477,7 +477,7 @@ template <typename Dtype> class Net
         seeded_ = Caffe::seed_count();
     }
 
-    /** Before a forward pass. */
+    /** Prepares a forward pass. */
     void prepare()
     {
         come_here();

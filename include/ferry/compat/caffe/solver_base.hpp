@@ -132,7 +132,7 @@ template <typename Dtype> class Solver
     }
 
   protected:
-    /** With one of ferry's update types, which replaces the message's. */
+    /** Uses one of ferry's update types instead of the message's. */
     Solver(const SolverParameter &param, const string &type) : param_(param)
     {
         /*

@@ -8,7 +8,7 @@
 namespace caffe
 {
 
-/** The plugin of a CUDA device chooses cuDNN where it is the faster one: there is one class. */
+/** The CUDA plugin uses cuDNN where it is faster, so this is the same class. */
 template <typename Dtype> using CuDNNLRNLayer = LRNLayer<Dtype>;
 
 } // namespace caffe

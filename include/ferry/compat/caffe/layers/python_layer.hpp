@@ -11,8 +11,8 @@
 namespace caffe
 {
 
-/** A layer that a class in Python computes. The type exists in programs in which ferry.caffe is imported; elsewhere the
- * SetUp throws Error. */
+/** A layer that a class in Python computes. The type exists in programs in which ferry.caffe is
+ * imported; in others SetUp throws Error. */
 FERRY_CAFFE_LAYER(Python);
 
 } // namespace caffe

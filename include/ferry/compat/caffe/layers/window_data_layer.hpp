@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/layers/window_data_layer.hpp WindowDataLayer. See ferry/caffe.hpp, compat/caffe/ferry_layer.hpp. */
+/** @file compat/caffe/layers/window_data_layer.hpp WindowDataLayer. See ferry/caffe.hpp. */
 #ifndef FERRY_COMPAT_CAFFE_LAYERS_WINDOW_DATA_LAYER_HPP
 #define FERRY_COMPAT_CAFFE_LAYERS_WINDOW_DATA_LAYER_HPP
 

@@ -308,8 +308,8 @@ template <typename T> class Choices : public Many<T>
 };
 
 /**
- * Messages: one, created when it is accessed, or many, whose addresses do not change. Their class is
- * known to Parts alone, so that a compiler sees this code once, not for each class.
+ * Messages: one, created when it is accessed, or many, whose addresses do not change. Only Parts
+ * knows their class, so that a compiler sees this code once, not for each class.
  */
 class PartList : public Field
 {

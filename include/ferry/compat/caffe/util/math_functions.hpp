@@ -212,7 +212,7 @@ template <typename Dtype> Dtype caffe_nextafter(Dtype b)
 {
     return std::nextafter(b, std::numeric_limits<Dtype>::max());
 }
-/** From a to b. */
+/** Uniform random numbers from a to b. */
 template <typename Dtype> void caffe_rng_uniform(int n, Dtype a, Dtype b, Dtype *r)
 {
     detail::Uniform<Dtype> uniform(a, caffe_nextafter(b));
@@ -244,7 +244,7 @@ template <typename Dtype, typename Int> void bernoulli(int n, Dtype p, Int *r)
         r[i] = one(*caffe_rng()) ? 1 : 0;
 }
 } // namespace detail
-/** 1 with probability p, otherwise 0. */
+/** Random numbers: 1 with probability p, otherwise 0. */
 template <typename Dtype> void caffe_rng_bernoulli(int n, Dtype p, int *r)
 {
     detail::bernoulli(n, p, r);

@@ -41,7 +41,7 @@ template <typename M> void upgrade(const string &name, const char *type, M *mess
 
 /* ---- required upgrades ---- */
 
-/** A layer has parameters in the field `layer` of Caffe's first form. */
+/** Whether a layer has parameters in the field `layer` of Caffe's first form. */
 inline bool NetNeedsV0ToV1Upgrade(const NetParameter &net_param)
 {
     for (int i = 0; i < net_param.layers_size(); i++)
@@ -49,12 +49,12 @@ inline bool NetNeedsV0ToV1Upgrade(const NetParameter &net_param)
             return true;
     return false;
 }
-/** Layers are in the field `layers`. */
+/** Whether layers are in the field `layers`. */
 inline bool NetNeedsV1ToV2Upgrade(const NetParameter &net_param)
 {
     return net_param.layers_size() > 0;
 }
-/** A V1 data layer has the transformation of pictures among its own fields. */
+/** Whether a V1 data layer has the transformation of pictures among its own fields. */
 inline bool NetNeedsDataUpgrade(const NetParameter &net_param)
 {
     for (int i = 0; i < net_param.layers_size(); i++) {
@@ -71,12 +71,12 @@ inline bool NetNeedsDataUpgrade(const NetParameter &net_param)
     }
     return false;
 }
-/** Inputs are fields of the net. */
+/** Whether inputs are fields of the net. */
 inline bool NetNeedsInputUpgrade(const NetParameter &net_param)
 {
     return net_param.input_size() > 0;
 }
-/** A BatchNorm has learning rates for its three statistics. */
+/** Whether a BatchNorm has learning rates for its three statistics. */
 inline bool NetNeedsBatchNormUpgrade(const NetParameter &net_param)
 {
     for (int i = 0; i < net_param.layer_size(); i++)
@@ -162,7 +162,7 @@ inline void UpgradeV0PaddingLayers(const NetParameter &param, NetParameter *para
     param_upgraded_pad->CopyFrom(param);
     detail::upgrade("net", "NetParameter", param_upgraded_pad, FERRY_UPGRADE_PADDING);
 }
-/** V0 to V1. */
+/** Upgrades V0 to V1. */
 inline bool UpgradeV0Net(const NetParameter &v0_net_param, NetParameter *net_param)
 {
     net_param->CopyFrom(v0_net_param);
@@ -173,7 +173,7 @@ inline void UpgradeNetDataTransformation(NetParameter *net_param)
 {
     detail::upgrade_step(net_param, FERRY_UPGRADE_DATA);
 }
-/** V1 to today's form. */
+/** Upgrades V1 to the current form. */
 inline bool UpgradeV1Net(const NetParameter &v1_net_param, NetParameter *net_param)
 {
     net_param->CopyFrom(v1_net_param);
