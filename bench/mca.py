@@ -18,7 +18,7 @@ TOP = pathlib.Path(__file__).resolve().parent.parent
 SOURCE = TOP / "backends/cpu/op/loops_neon.c"
 FUNCTIONS = ["micro_2_12_neon", "micro_2_6_neon", "micro_1_12_neon", "depthwise_slide_neon", "depthwise_last_neon"]
 ENOUGH = 0.9
-LEAST = 7  # multiply-adds of a loop that counts
+LEAST = 7  # multiply-adds of a loop that is counted
 ITERATIONS = 200
 BRANCH = re.compile(r"\s+(?:b\.\w+|b\w\w|b|cbn?z\s+\w+,|tbn?z\s+[^,]+,[^,]+,)\s+(\.L\w+)\s*$")
 OVERHEAD = re.compile(r"\s+(?:mov\s+v\d|(?:add|sub|subs|cmp|mov)\s+[xw]\d|b)")
@@ -40,7 +40,7 @@ def instructions(text, function):
 
 
 def innermost(lines):
-    """The loops that contain no other: lines from a label to the branch back to it."""
+    """The innermost loops: lines from a label to the branch back to it."""
     labels = {line[:-1]: i for i, line in enumerate(lines) if line.endswith(":")}
     loops = []
     for i, line in enumerate(lines):

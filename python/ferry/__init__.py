@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Blobs kept coherent over any number of devices, the files that they come from, and nets on them.
+"""Blobs that are kept coherent over any number of devices, files of blobs, and nets.
 
     import ferry
 
-    device = ferry.Runtime().device()            # FERRY_BACKEND or plugins.conf says which
+    device = ferry.Runtime().device()            # selected by FERRY_BACKEND or plugins.conf
     blob = ferry.Blob(device, (2, 3))
     blob.fill(3)                                 # on the device
-    print(blob.data)                             # an array of NumPy's over ferry's own memory
+    print(blob.data)                             # a NumPy array over ferry's own memory
 
     weights = ferry.open("lenet.caffemodel")     # a mapping of arrays
     net = ferry.Net(device, "lenet.prototxt", "lenet.caffemodel")
@@ -18,8 +18,8 @@
     solver = ferry.Solver(device, "lenet_solver.prototxt")
     solver.step(100)
 
-Errors are exceptions, all of them ferry.Error. Python's global lock is released in every call of ferry, so
-that other threads run while a device works. Objects may be closed in any order, or left to Python."""
+Errors are exceptions of ferry.Error or a subclass. Every call of ferry releases Python's global lock, so
+other threads run while a device works. Objects may be closed in any order, or left to the garbage collector."""
 
 from ._blob import Blob, from_array, from_dlpack
 from ._errors import (AbiMismatch, Busy, ConfigurationError, DeviceError, Error, Forked,
@@ -34,7 +34,7 @@ from ._runtime import Candidate, Device, Properties, Runtime, Stats
 from ._solver import Event, Score, Solver
 from ._version import VERSION as __version__
 
-#: The version of the library that is running.
+#: The version of the loaded library.
 library_version = _lib.ferry_version().decode()
 
 __all__ = ["AbiMismatch", "Blob", "Busy", "Candidate", "ConfigurationError", "Device", "DeviceError",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is called of the three libraries: structures, constants and functions, as the headers have them.
+"""The declarations of the three libraries that the package calls: structures, constants and functions.
 
-python/tests/test_abi.py holds every line of this file to tests/abi and the headers."""
+python/tests/test_abi.py compares every line of this file with tests/abi and the headers."""
 
 import ctypes
 from collections import namedtuple
@@ -32,7 +32,7 @@ LOG_INFO = 2
 ADOPT_READONLY = 1
 LOAD_NONE = 1
 
-# Those that the headers have as FERRY_ and the name.
+# Constants whose name in the headers is FERRY_ followed by the name here.
 CONSTANTS = ("READ", "WRITE", "COPY_DIFF", "COPY_RESHAPE", "UNSHAPED", "STRICT_ON", "STRICT_OFF",
              "DLPACK_READ_ONLY", "DLPACK_COPY", "SOLVER_STOP", "LAYER_RESHAPES", "LOG_INFO", "ADOPT_READONLY")
 
@@ -171,7 +171,7 @@ STRUCTURES = (Ref, RuntimeOptions, Candidate, DeviceProperties, Stats, IoEntry, 
               NetOptions, LoadLine, LoadReport, LayerInfo, SolverOptions, SolverScore,
               SolverEvent, LayerType, LayerParam, ProtoField)
 
-# How a function fails: by a code below 0, by NULL, or not at all.
+# How a function reports failure: by a code below 0, by NULL, or not at all.
 Function = namedtuple("Function", "fails result arguments")
 
 

@@ -13,7 +13,8 @@ from ._runtime import Device
 
 
 class _Place:
-    """What NumPy makes a view of, and keeps while there is one: an address, and the memory behind it."""
+    """The object that NumPy makes a view of, and keeps as long as the view exists: an address, and the memory
+    behind it."""
 
     def __init__(self, address, shape, dtype, writable, memory):
         self.__array_interface__ = {"version": 3, "data": (address, not writable), "shape": shape,
@@ -28,30 +29,30 @@ def _int64s(shape):
 class Blob(Held):
     """An array of `data` and `diff` that is kept coherent between the host and any number of devices.
 
-    `Blob(device, (2, 3))` lives on that device; no storage is allocated before first use, and what was
-    never written reads as zeros. Without a shape it gets one from reshape or copy_from. A dtype is
-    anything of NumPy's that ferry has, or "bfloat16", which NumPy cannot look at: see astype.
+    `Blob(device, (2, 3))` has its home on that device. No storage is allocated before first use, and elements
+    that were never written read as zeros. Without a shape, reshape or copy_from sets it. A dtype is any NumPy
+    dtype that ferry supports, or "bfloat16", which NumPy lacks: see astype.
 
-    Arrays. `data` and `diff` are arrays of NumPy's to read, over ferry's own host memory: what is newer
-    on a device is copied there first, and nothing else is copied. To write, say so, since ferry has to
-    know that the devices' copies are old then:
+    Arrays. `data` and `diff` are read-only NumPy arrays over ferry's own host memory. If a device has newer
+    contents, ferry copies them to the host first; it makes no other copy. Writes are explicit, because ferry
+    has to know that the devices' copies become stale:
 
-        blob.data = values                   # all of it; shapes broadcast, dtypes convert as NumPy's do
-        with blob.writing() as a:            # part of it, in place
+        blob.data = values                   # all elements; shapes broadcast, dtypes convert as in NumPy
+        with blob.writing() as a:            # some elements, in place
             a[0] += 1
 
-    An array shows the contents of when it was asked for. A write on a device, or through another blob of
-    the same memory, leaves it behind, with the old values or part of them; ask again afterwards, which
-    costs nothing where nothing has moved. The memory lives as long as an array of it, whatever becomes
-    of the blob. Where the device shares the host's memory by mapping it (`properties.unified`) the pages
-    go away when the device gets them; there `data` and `diff` are copies, and `reading()` and `writing()`
-    lend the memory itself, for their block alone.
+    An array shows the contents at the time of the request. After a write on a device, or through another blob
+    of the same memory, the array has the old values or a mixture: request it again, which costs nothing if no
+    copy is needed. The memory lives as long as one of its arrays, even if the blob is closed. If the device
+    maps the host's memory (`properties.unified`), its pages are not accessible while the device has them;
+    there `data` and `diff` are copies, and `reading()` and `writing()` give access to the memory within their
+    block.
 
-    numpy.asarray(blob) is `data`. numpy.from_dlpack(blob) and torch.from_dlpack(blob) share the memory, to
-    write as well.
+    numpy.asarray(blob) is `data`. numpy.from_dlpack(blob) and torch.from_dlpack(blob) share the memory, also
+    for writing.
 
-    Threads: distinct blobs from distinct threads; one is read by several at once. Writes, reshapes and
-    moves need exclusion, which Python's own lock is not: other threads run while ferry works."""
+    Threads: distinct blobs from distinct threads; several threads may read one blob. The caller serialises
+    writes, reshapes and moves; Python's global lock does not, because ferry releases it while it works."""
 
     def __init__(self, device, shape=None, dtype="float32"):
         shape = None if shape is None else _int64s(_dims(shape))
@@ -62,22 +63,22 @@ class Blob(Held):
 
     @classmethod
     def _over(cls, handle, part=False):
-        """A blob over a handle that exists. `part`: it is not all of its memory."""
+        """A blob over an existing handle. `part`: the blob is a part of its memory."""
         blob = cls.__new__(cls)
         blob._handle = handle
         blob._part = part
         return blob
 
     def close(self):
-        """Gives the blob back; arrays of it stay. Again is fine."""
+        """Closes the blob; its arrays stay valid. A second call has no effect."""
         super().close()
         _dlpack.sweep()
 
-    # ---- what it is ------------------------------------------------------------------------------
+    # ---- properties ------------------------------------------------------------------------------
 
     @property
     def shape(self):
-        """Its shape, as NumPy has them; (0,) as long as it has no shape."""
+        """The shape, as in NumPy; (0,) for a blob without a shape."""
         handle = self._use()
         rank = lib.ferry_blob_rank(handle)
         if rank == 0:
@@ -86,12 +87,12 @@ class Blob(Held):
 
     @property
     def size(self):
-        """Elements."""
+        """The number of elements."""
         return lib.ferry_blob_element_count(self._use())
 
     @property
     def ndim(self):
-        """Axes."""
+        """The number of axes."""
         return len(self.shape)
 
     @property
@@ -101,13 +102,13 @@ class Blob(Held):
 
     @property
     def home(self):
-        """The device that it lives on; `to` moves it."""
+        """The home device; `to` changes it."""
         handle = self._use()
         return Device(Handle(lib.ferry_blob_home(handle), None, (handle,)))
 
     @property
     def name(self):
-        """The name in traces and logs; may be set."""
+        """The name in traces and logs; settable."""
         return string(lib.ferry_blob_name(self._use()))
 
     @name.setter
@@ -116,7 +117,7 @@ class Blob(Held):
 
     @property
     def head(self):
-        """Where the newest data are: "uninitialized", "at_host", "at_device", "synced"."""
+        """The location of the newest data: "uninitialized", "at_host", "at_device", "synced"."""
         return _abi.HEADS[lib.ferry_memory_head(lib.ferry_blob_data_memory(self._use()))]
 
     def __len__(self):
@@ -148,7 +149,7 @@ class Blob(Held):
         return np.asarray(_Place(ref.handle + ref.offset, shape, dtype, writable, memory))
 
     def _copy(self, diff=False):
-        """A new array of the data (or diff)."""
+        """A new array of the data (or the diff)."""
         handle, ref = self._use(), _abi.Ref()
         array = np.empty(self.shape, _dtypes.numpys(lib.ferry_blob_dtype(handle)))
         if array.size:
@@ -165,7 +166,7 @@ class Blob(Held):
 
     @property
     def data(self):
-        """The data, to read: see above. May be set, from anything that broadcasts to its shape."""
+        """The data, read-only: see the class. Settable from any value that broadcasts to the shape."""
         return self._lasting(False)
 
     @data.setter
@@ -174,7 +175,7 @@ class Blob(Held):
 
     @property
     def diff(self):
-        """The diff, likewise."""
+        """The diff, as `data`."""
         return self._lasting(True)
 
     @diff.setter
@@ -200,18 +201,18 @@ class Blob(Held):
 
     @contextlib.contextmanager
     def reading(self, diff=False):
-        """The data (or diff) for a block, to read: never a copy of ferry's host memory. No device writes
-        the blob in the block."""
+        """The data (or the diff) within a block, read-only: always ferry's host memory and never a copy. No
+        device may write the blob in the block."""
         yield self._view(diff, _abi.READ)
 
     @contextlib.contextmanager
     def writing(self, diff=False, whole=False):
-        """The data (or diff) for a block, to read and write in place; behind the block the array is only
-        to read. No device uses the blob in the block.
+        """The data (or the diff) within a block, to read and write in place; after the block the array is
+        read-only. No device may use the blob in the block.
 
-        `whole` promises that every element is written, and saves the copy of the old ones. If the block
-        then raises, nobody knows what the elements are: the contents are lost (`Lost` from what reads
-        them) until they are written again."""
+        `whole` promises that every element is written, so that the old ones are not copied. If the block then
+        raises, the elements are undefined: the contents are lost (reading raises `Lost`) until they are
+        written again."""
         array = self._view(diff, _abi.WRITE if whole else _abi.READ | _abi.WRITE)
         try:
             yield array
@@ -231,9 +232,9 @@ class Blob(Held):
         return array.copy() if copy else array
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        """The data as a DLPack tensor, for whoever asks, on the home device where DLPack has a name for it
-        and on the host otherwise. It is a write: the copy there becomes the only valid one, and what the
-        other library writes is what ferry then reads. All work on it is done, whatever the stream."""
+        """The data as a DLPack tensor: on the home device if DLPack has a device type for it, otherwise on
+        the host. The export counts as a write: that copy becomes the only valid one, and ferry later reads
+        the other library's writes. All work on it is done, for any stream."""
         return _dlpack.export(self, max_version, dl_device, copy)
 
     def __dlpack_device__(self):
@@ -242,32 +243,33 @@ class Blob(Held):
     # ---- shape and contents ----------------------------------------------------------------------
 
     def reshape(self, *shape):
-        """Changes the shape; within the capacity contents stay. reshape(2, 3) or reshape((2, 3))."""
+        """Changes the shape; within the capacity the contents stay. reshape(2, 3) or reshape((2, 3))."""
         shape = _int64s(_dims(shape[0] if len(shape) == 1 else shape))
         lib.ferry_blob_reshape(self._use(), shape, len(shape), None)
 
     def fill(self, value, diff=False):
-        """Sets every element, where the data are."""
+        """Sets every element, at the place of the newest data."""
         (lib.ferry_blob_fill_diff if diff else lib.ferry_blob_fill_data)(self._use(), value)
 
     def scale(self, factor, diff=False):
-        """Multiplies every element, where the data are."""
+        """Multiplies every element, at the place of the newest data."""
         (lib.ferry_blob_scale_diff if diff else lib.ferry_blob_scale_data)(self._use(), factor)
 
     def update(self):
-        """data -= diff, where the data are."""
+        """data -= diff, at the place of the newest data."""
         lib.ferry_blob_update(self._use())
 
     def asum(self, diff=False):
-        """The sum of absolute values, computed where the data are."""
+        """The sum of absolute values, computed at the place of the newest data."""
         return out_double(lib.ferry_blob_asum_diff if diff else lib.ferry_blob_asum_data, self._use())
 
     def sumsq(self, diff=False):
-        """The sum of squares, likewise."""
+        """The sum of squares, as `asum`."""
         return out_double(lib.ferry_blob_sumsq_diff if diff else lib.ferry_blob_sumsq_data, self._use())
 
     def copy_from(self, source, diff=False, reshape=False):
-        """Copies another blob's data (or diff), converting; shapes are equal, or taken on."""
+        """Copies another blob's data (or diff), with conversion. Shapes must be equal, unless `reshape` is
+        set."""
         flags = (_abi.COPY_DIFF if diff else 0) | (_abi.COPY_RESHAPE if reshape else 0)
         lib.ferry_blob_copy_from(self._use(), source._use(), flags)
 
@@ -278,7 +280,7 @@ class Blob(Held):
         return out
 
     def to(self, device):
-        """Moves the home; bytes follow when they are needed."""
+        """Changes the home; the next access copies the bytes that it needs."""
         lib.ferry_blob_move_to(self._use(), device._use())
 
     def slice(self, start, count):
@@ -293,7 +295,7 @@ def _dims(shape):
 
 
 def from_array(device, values, dtype=None):
-    """A new blob with these values and its home on `device`; a copy."""
+    """A new blob with its home on `device` and a copy of these values."""
     values = np.asarray(values)
     blob = Blob(device, values.shape, values.dtype if dtype is None else dtype)
     blob.data = values
@@ -303,6 +305,6 @@ def from_array(device, values, dtype=None):
 def from_dlpack(device, source):
     """A blob over the memory of another library's array (NumPy's, PyTorch's), with its home on `device`.
 
-    Nothing is copied: what either writes the other sees, as long as ferry has not written elsewhere. The
-    array's memory is kept until the blob lets go of it. Contiguous arrays alone; Unsupported otherwise."""
+    Nothing is copied: each side sees the other's writes, as long as ferry does not write to another copy. The
+    blob keeps the array's memory until it releases it. Only contiguous arrays; Unsupported otherwise."""
     return Blob._over(_dlpack.adopt(device, source))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""DLPack's capsules: how libraries of Python hand each other memory."""
+"""DLPack's capsules, by which Python libraries exchange memory."""
 
 import ctypes
 import sys
@@ -10,7 +10,8 @@ from ._library import Handle, lib, out_pointer
 
 CPU, CUDA, OPENCL = 1, 2, 4
 
-# By their age: the name of a capsule, that of one somebody has taken, and where its tensor has its deleter.
+# For tensors before and from DLPack 1.0: the capsule's name, its name once consumed, and the offset of the
+# tensor's deleter.
 _OLD = (b"dltensor", b"used_dltensor", 56)
 _VERSIONED = (b"dltensor_versioned", b"used_dltensor_versioned", 16)
 
@@ -26,19 +27,19 @@ _set_name = _python("PyCapsule_SetName", ctypes.c_int, ctypes.py_object, ctypes.
 _is_valid = _python("PyCapsule_IsValid", ctypes.c_int, ctypes.py_object, ctypes.c_char_p)
 _pointer = _python("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
 
-# Capsules given out. A capsule cannot have a destructor in Python: whoever refuses a tensor destroys it
-# with an exception on its way, under which no Python code may run. So they are kept, and looked through
-# when the next one is made or a blob is closed.
+# The capsules that were returned. A capsule cannot have a destructor in Python: a consumer that rejects a
+# tensor destroys the capsule while an exception is set, when no Python code may run. So the capsules are kept
+# here, and checked when the next one is created or a blob is closed.
 _given = []
 _given_lock = threading.Lock()
 
 
 def _counts(things):
-    """How many references there are to each of a list's members, this loop's own among them."""
+    """The reference count of each member of a list, including the reference of this loop."""
     return [sys.getrefcount(thing) for thing in things]
 
 
-# Of what only the list has.
+# The count of a member that only the list references.
 _ALONE = _counts([object()])[0]
 
 
@@ -52,7 +53,7 @@ def _take_back(capsules):
 
 
 def sweep():
-    """Deletes the tensors of capsules that nobody took and nobody has any more."""
+    """Deletes the tensors of capsules that were not consumed and that only the list references."""
     if not _given:
         return
     with _given_lock:
@@ -71,8 +72,8 @@ def _give(tensor, name):
 
 
 def place_of(device):
-    """((device_type, device_id), whether that is the device itself): DLPack's name for where a blob with
-    this home is exported, the host where it has none."""
+    """DLPack's (device_type, device_id) for the exports of a blob with this home, and whether it is that
+    device; the host if DLPack has no type for the device."""
     properties = device.properties
     if properties.host_memory:
         return (CPU, 0), False
@@ -104,10 +105,10 @@ def export(blob, max_version, dl_device, copy):
 
 
 def adopt(device, source):
-    """The handle of a new blob over what `source` shows by __dlpack__."""
+    """The handle of a new blob over the array that `source` exports by __dlpack__."""
     try:
         capsule = source.__dlpack__(max_version=(1, 0))
-    except TypeError:  # of before 1.0
+    except TypeError:  # of DLPack before 1.0
         capsule = source.__dlpack__()
     if _is_valid(capsule, _VERSIONED[0]):
         (name, used, _at), take = _VERSIONED, lib.ferry_blob_from_dlpack_versioned

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Element types: NumPy's, but for bfloat16, which NumPy has not and which goes by that name here."""
+"""Element types: NumPy's, and bfloat16, which NumPy lacks and which has that name here."""
 
 import numpy as np
 
@@ -7,13 +7,13 @@ from ._errors import Unsupported
 
 BFLOAT16 = "bfloat16"
 
-#: By ferry_dtype, from 0.
+#: Indexed by ferry_dtype, from 0.
 NAMES = ("float32", "float64", "float16", BFLOAT16, "int8", "uint8", "int32", "int64", "uint32")
 FLOAT32 = NAMES.index("float32")
 
 
 def number(dtype):
-    """The ferry_dtype of anything that NumPy takes as a dtype, or of "bfloat16"."""
+    """The ferry_dtype of a value that NumPy accepts as a dtype, or of "bfloat16"."""
     if isinstance(dtype, str) and dtype == BFLOAT16:
         return NAMES.index(BFLOAT16)
     name = np.dtype(dtype).name
@@ -23,12 +23,12 @@ def number(dtype):
 
 
 def of(value):
-    """What a ferry_dtype is in Python."""
+    """The Python equivalent of a ferry_dtype."""
     return BFLOAT16 if NAMES[value] == BFLOAT16 else np.dtype(NAMES[value])
 
 
 def numpys(value):
-    """The same, where NumPy has it."""
+    """The NumPy dtype of a ferry_dtype, if there is one."""
     if NAMES[value] == BFLOAT16:
         raise Unsupported("NumPy has no bfloat16: astype('float32') holds the same values")
     return np.dtype(NAMES[value])

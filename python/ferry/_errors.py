@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Codes of ferry/status.h as exceptions."""
+"""The codes of ferry/status.h as exceptions."""
 
 
 class Error(Exception):
-    """What a call of ferry failed with. `code` is the FERRY_E… code; the text is ferry's line, which
-    names device, operation, file and cause."""
+    """A failed call of ferry. `code` is the FERRY_E… code; the text is ferry's error message, which names
+    device, operation, file and cause."""
 
     code = 0
 
@@ -89,5 +89,5 @@ CLASSES = {cls.code: cls for cls in (
 
 
 def of(code, line):
-    """The exception for a code; a code of a later ferry is a plain Error."""
+    """The exception for a code; a code of a newer ferry is a plain Error."""
     return CLASSES.get(code, Error)(line, code)

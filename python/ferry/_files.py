@@ -13,7 +13,7 @@ from ._blob import Blob
 from ._errors import InvalidArgument
 from ._library import Handle, Held, lib, out_pointer, string, text
 
-#: What is known of an array without reading it; see ferry_io_entry.
+#: The description of an array, known before it is read; see ferry_io_entry.
 Entry = namedtuple("Entry", "name dtype shape has_diff layer_name layer_type storage unreadable")
 
 
@@ -25,11 +25,11 @@ def _entry(structure):
 
 
 class File(Held, Mapping):
-    """An open file of arrays, by name: Caffe's, NumPy's, safetensors, HDF5, PyTorch's; what it is gets
-    decided by its content. Opening reads headers only, and needs no device.
+    """An open file of arrays by name: Caffe's, NumPy's, safetensors, HDF5, PyTorch's; the content determines
+    the format. Opening reads only headers, and needs no device.
 
-    file["conv1/0"] is a new array with the values; bfloat16 becomes float32, exactly. `blob` reads onto a
-    device. Of several arrays with one name the first is meant. Any thread."""
+    file["conv1/0"] is a new array with the values; bfloat16 becomes float32, exactly. `blob` reads an array
+    onto a device. If several arrays have one name, it means the first. Any thread."""
 
     def __init__(self, path):
         self._handle = Handle(out_pointer(lib.ferry_io_open, text(path)), lib.ferry_io_close)
@@ -40,7 +40,7 @@ class File(Held, Mapping):
             self._at.setdefault(string(_abi.IoEntry.from_address(pointer).name), pointer)
 
     def _find(self, name):
-        """The handle and the entry; the one keeps the other."""
+        """The handle and the entry; the handle keeps the entry valid."""
         handle = self._use()
         return handle, _abi.IoEntry.from_address(self._at[name])
 
@@ -57,12 +57,12 @@ class File(Held, Mapping):
         return self._values(name, lib.ferry_io_read_values, lambda entry: entry.dtype)
 
     def diff(self, name):
-        """The diff beside an array; InvalidArgument if it has none."""
+        """The diff of an array; InvalidArgument if it has no diff."""
         return self._values(name, lib.ferry_io_read_diff_values, lambda entry: entry.diff_dtype)
 
     def blob(self, name, device):
-        """A new blob on `device` with an array's data, and its diff where there is one. Large arrays of
-        .npy, .npz and safetensors stay in the file's pages until they are touched."""
+        """A new blob on `device` with an array's data, and its diff if it has one. Large arrays of .npy, .npz
+        and safetensors stay in the file's pages until they are accessed."""
         handle, entry = self._find(name)
         blob = Blob(device, None, _dtypes.of(entry.dtype))
         with self._lock:
@@ -89,7 +89,7 @@ class File(Held, Mapping):
 
     @property
     def metadata(self):
-        """The strings that the file keeps about itself."""
+        """The file's metadata strings."""
         handle, out = self._use(), {}
         for i in range(lib.ferry_io_metadata_count(handle)):
             key, value = ctypes.c_char_p(), ctypes.c_char_p()
@@ -102,7 +102,7 @@ class File(Held, Mapping):
 
 
 class _Writer:
-    """A file that is being written: committed where the block ends well, given up where it does not."""
+    """A file that is being written: committed if the block succeeds, aborted otherwise."""
 
     def __init__(self, path, kind):
         self._handle = out_pointer(lib.ferry_io_writer_create, text(path), kind)
@@ -127,17 +127,18 @@ _LAYOUTS = {"plain": 0, "weights": 1}
 
 
 def save(path, arrays, metadata=None, format=None, layout=None):  # pylint: disable=redefined-builtin
-    """Writes a mapping of names to arrays, or blobs, as .npz, .npy (one), .safetensors, .h5, .caffemodel
-    ("conv1/0" is blob 0 of layer conv1), .binaryproto (one): by the path's suffix or the format's name.
-    `metadata` are strings that the file keeps about itself. `layout` is for .h5: "plain", each array at its
-    name, which it is without it, or "weights", "conv1/0" at /data/conv1/0 as in Caffe's weights. What the format cannot hold is Unsupported; the
-    file replaces what was there in one step, or not at all."""
+    """Writes a mapping of names to arrays, or blobs, as .npz, .npy (one array), .safetensors, .h5,
+    .caffemodel ("conv1/0" is blob 0 of layer conv1) or .binaryproto (one array): by the path's suffix or the
+    format's name. `metadata` are strings that the file contains. `layout` is for .h5: "plain", the default,
+    stores each array at the path of its name; "weights" stores "conv1/0" at /data/conv1/0, as Caffe's
+    weights. Unsupported if the format cannot represent an array. The file atomically replaces an existing
+    one."""
     arrays = {name: np.ascontiguousarray(np.asarray(array)).reshape(np.shape(array))
               for name, array in arrays.items()}
     with _Writer(path, lib.ferry_io_format_find(text(format or path))) as writer:
         if layout is not None:
             if layout not in _LAYOUTS:
-                raise InvalidArgument(f"layout {layout!r} is none of {', '.join(_LAYOUTS)}")
+                raise InvalidArgument(f"layout {layout!r}: expected one of {', '.join(_LAYOUTS)}")
             lib.ferry_io_writer_set_layout(writer, _LAYOUTS[layout])
         for name, array in arrays.items():
             lib.ferry_io_writer_declare(writer, ctypes.byref(_declared(name, array)))
@@ -148,5 +149,5 @@ def save(path, arrays, metadata=None, format=None, layout=None):  # pylint: disa
 
 
 def open(path):  # pylint: disable=redefined-builtin
-    """Opens a file of arrays: a mapping from their names to them, and a context manager."""
+    """Opens a file of arrays: a mapping from names to arrays, and a context manager."""
     return File(path)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Finds the three libraries, declares what is called of them, and turns what fails into exceptions.
+"""Finds the three libraries, declares the functions that the package calls, and converts failures to
+exceptions.
 
-FERRY_LIBRARY_PATH, absolute paths of folders with colons between them, is the one place to look where it
-is set. Without it a wheel's own libraries are taken, and where the package has none the system's loader
-looks (LD_LIBRARY_PATH, ld.so.conf), then Python's own prefix and /usr/local."""
+If FERRY_LIBRARY_PATH is set (absolute paths of folders with colons between them), only these folders are
+searched. Otherwise a wheel's own libraries are used. A package without libraries uses the system's loader
+(LD_LIBRARY_PATH, ld.so.conf), then Python's own prefix and /usr/local."""
 
 import ctypes
 import os
@@ -25,9 +26,9 @@ def _places(soname):
 
 
 def _load(soname):
-    """The library of that name, for this package alone: among the global symbols its libhdf5 would take the
-    place of the ones in h5py, tables and netCDF4. The libraries above libferry name it among those that they
-    need, and the loader finds it by its soname, since it is open by then."""
+    """Loads the library of that name, with its symbols local to this package: as global symbols its libhdf5
+    would replace the ones in h5py, tables and netCDF4. The libraries above libferry list it as needed, and
+    the loader finds it by its soname, since it is open by then."""
     tried = []
     for place in _places(soname):
         folder = os.path.dirname(place)
@@ -42,12 +43,13 @@ def _load(soname):
                       "(FERRY_LIBRARY_PATH may name the folder that it is in)", name="ferry")
 
 
-# What Python code that ferry called raised, by thread, until the call that it was called in has failed.
+# By thread: the exception of a Python callback, until the call of ferry that made the callback has failed.
 _raised = threading.local()
 
 
 def called_back(function):
-    """The function as ferry calls one: 0, or the code of what it raised, which the caller of ferry then gets."""
+    """Wraps a callback for ferry: returns 0, or the code of the exception, which ferry then returns to its
+    caller."""
     def run(*arguments):
         try:
             function(*arguments)
@@ -61,8 +63,9 @@ def called_back(function):
 
 
 class InterruptWaits:
-    """A block in which ferry calls Python. Ctrl-C could strike where such a call begins, before anything can
-    catch it; ctypes then says so, and goes on. So it waits for the block's end; `told` is called at once."""
+    """A block in which ferry calls Python. Ctrl-C could interrupt the beginning of such a call, where nothing
+    can catch the exception: ctypes would only print it. So the interrupt is raised at the end of the block;
+    `told` is called immediately."""
 
     def __init__(self, told=None):
         self._told = told
@@ -128,10 +131,10 @@ for _soname, _functions in _abi.LIBRARIES.items():
 
 
 class Handle:
-    """A pointer of ferry's, given back when nobody in Python has it any more.
+    """A pointer of ferry's, released with the last Python reference to it.
 
-    Passed to a call it lives until that call returns, also where another thread closes its object
-    meanwhile. `keeps` are the handles that this one is borrowed from."""
+    A handle passed to a call lives until that call returns, even if another thread closes its object
+    meanwhile. `keeps` are the handles from which this one is borrowed."""
 
     __slots__ = ("_as_parameter_", "_free", "_keeps")
 
@@ -146,10 +149,10 @@ class Handle:
 
 
 class Held:
-    """An object over a handle: closed by `close`, by leaving `with`, or with its last reference.
+    """An object over a handle: closed by `close`, at the end of a `with` block, or with its last reference.
 
-    Objects may be closed in any order. What others still need of a closed one lives until they are
-    closed too: `close` says that this object is not used again, and using it is a ValueError."""
+    Objects may be closed in any order. Parts of a closed object that other objects need live until those are
+    closed too: after `close`, using this object is a ValueError."""
 
     _handle = None
 
@@ -160,7 +163,7 @@ class Held:
         return handle
 
     def close(self):
-        """Gives the object back; again is fine."""
+        """Closes the object. A second call has no effect."""
         self._handle = None
 
     @property
@@ -176,30 +179,30 @@ class Held:
 
 
 def out_pointer(function, *arguments):
-    """Calls a function whose last argument is where it puts a pointer; the pointer."""
+    """Calls a function whose last argument receives a pointer; returns the pointer."""
     out = ctypes.c_void_p()
     function(*arguments, ctypes.byref(out))
     return out.value
 
 
 def out_double(function, *arguments):
-    """The same for a double."""
+    """As `got`, for a double."""
     out = ctypes.c_double()
     function(*arguments, ctypes.byref(out))
     return out.value
 
 
 def text(value):
-    """A string for ferry, or None."""
+    """Encodes a string for ferry; None stays None."""
     return None if value is None else os.fsencode(value)
 
 
 def string(value):
-    """A string of ferry's."""
+    """Decodes a string from ferry."""
     return os.fsdecode(value or b"")
 
 
 def texts(values):
-    """Several of them, in an array; one string is one."""
+    """An array of several encoded strings; a single string counts as one."""
     values = [values] if isinstance(values, str) else list(values)
     return (ctypes.c_char_p * len(values))(*map(text, values))

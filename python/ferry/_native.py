@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a wheel carries beside the package: the libraries, the plugins and the command, in the folder `_native`; and
-the plugins that other packages bring, by entry points of the group `ferry.plugins`."""
+"""The parts of a wheel beside the package, in the folder `_native`: the libraries, the plugins and the
+command; and the plugins of other packages, found by entry points of the group `ferry.plugins`."""
 
 import importlib.metadata
 import importlib.util
@@ -14,13 +14,13 @@ VARIABLE = "FERRY_PLUGIN_PATH_LAST"
 
 
 def is_carried():
-    """Whether this package came with libraries; otherwise ferry was installed apart."""
+    """Whether this package contains the libraries; otherwise ferry was installed separately."""
     return os.path.isdir(FOLDER)
 
 
 def get_include():
-    """The folder with ferry/plugin.h and the other headers, for the build of a plugin: the ones that the wheel
-    carries. FileNotFoundError if ferry was installed apart, where pkg-config knows them."""
+    """The folder with ferry/plugin.h and the other headers of the wheel, for building a plugin.
+    FileNotFoundError if ferry was installed separately; pkg-config then knows the folder."""
     folder = os.path.join(FOLDER, "include")
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"{folder}: this package carries no headers; pkg-config --cflags ferry names those "
@@ -36,7 +36,7 @@ def _entry_points():
 
 
 def _folders_of(entry):
-    """The folders of the package that an entry point names, which is not imported."""
+    """The folders of the package that an entry point names; the package is not imported."""
     try:
         spec = importlib.util.find_spec(entry.value)
     except (ImportError, ValueError):
@@ -49,8 +49,8 @@ def _folders_of(entry):
 
 
 def plugin_path():
-    """The folders of other packages' plugins as FERRY_PLUGIN_PATH_LAST has them; None if there are none, or if the
-    variable is set, which then decides."""
+    """The folders of other packages' plugins, in the form of FERRY_PLUGIN_PATH_LAST; None if there are none,
+    or if that variable is set, which then has precedence."""
     if os.environ.get(VARIABLE):
         return None
     folders = []
@@ -60,7 +60,7 @@ def plugin_path():
 
 
 def main():
-    """The command `ferry` of a wheel: becomes the program that the wheel carries."""
+    """The command `ferry` of a wheel: replaces this process by the program in the wheel."""
     program = os.path.join(FOLDER, "bin", "ferry")
     path = plugin_path()
     if path:

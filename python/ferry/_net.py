@@ -14,27 +14,27 @@ from ._runtime import Device
 
 
 class Net(Held):
-    """A net from a prototxt (or a caffemodel that holds its definition), on a device.
+    """A net from a prototxt (or a caffemodel with a definition), on a device.
 
-    `weights` is a .caffemodel, .h5, .safetensors or .npz, by layer name; without it parameters are as
-    their fillers leave them. `phase` is "test", "train", or "default", as the text says. In TEST layers
-    join and blobs share memory: inputs, outputs and what `keep` names can be had afterwards, keep="*" is
-    all of them. `plan` and `fuse` False turn the sharing and the joining off; with `only`, layers that nothing
-    in `keep` needs are not computed. `backward` lets a net in TEST go backward. `place` puts layers elsewhere
-    ("conv*=opencl:0"). `level` and `stages` are those of the text's rules; fillers and dropout draw their
-    numbers from `seed`, of which 0 is 1. Layers that write files (HDF5Output) may do so in the folder
-    `allow_write` and below it, and nowhere without it. `precision` "bf16" lets convolutions and inner
-    products round to BF16 where the device gains by it, "f32" does not; without one, FERRY_PRECISION
-    decides. `text` stands in place of the file, whose path then only names it.
+    `weights` is a .caffemodel, .h5, .safetensors or .npz, loaded by layer name; without it fillers initialise
+    the parameters. `phase` is "test", "train", or "default", the phase in the text. In TEST layers are fused
+    and blobs share memory: only inputs, outputs and the blobs in `keep` are available afterwards; keep="*"
+    keeps all. `plan=False` and `fuse=False` disable the sharing and the fusion. With `only`, layers that no
+    blob in `keep` depends on are not computed. `backward` allows a backward pass in TEST. `place` puts layers
+    on other devices ("conv*=opencl:0"). `level` and `stages` are those of the text's rules. `seed` is the
+    seed of fillers and dropout; 0 means 1. Layers that write files (HDF5Output) may write only below the
+    folder `allow_write`, and nowhere without it. With `precision` "bf16" convolutions and inner products may
+    round to BF16 if that is faster on the device; with "f32" they do not; by default FERRY_PRECISION decides.
+    `text` replaces the contents of the file, whose path is then only a name.
 
-    Blobs of a net live as long as it does, and keep it: they may outlive this object. One net is used by
-    one thread at a time."""
+    Blobs of a net live as long as the net and keep it alive: they may outlive this object. One thread at a
+    time may use a net."""
 
     def __init__(self, device, prototxt, weights=None, *, phase="test", keep=(), backward=False,
                  place=None, level=0, stages=(), seed=0, allow_write=None, text=None, plan=True, fuse=True,
                  only=False, precision=None):
         if phase not in _abi.PHASES:
-            raise InvalidArgument(f"phase {phase!r} is none of {', '.join(_abi.PHASES)}")
+            raise InvalidArgument(f"phase {phase!r}: expected one of {', '.join(_abi.PHASES)}")
         if precision not in _abi.PRECISIONS:
             raise InvalidArgument(f"precision {precision!r}: expected f32 or bf16")
         kept, stages = texts(keep), texts(stages)
@@ -54,26 +54,26 @@ class Net(Held):
 
     @classmethod
     def _over(cls, handle):
-        """A net over a handle that exists."""
+        """A net over an existing handle."""
         net = cls.__new__(cls)
         net._handle = handle
         net._loss = None
         return net
 
     def load(self, weights):
-        """Loads weights by layer name; after a failure the net has those that it had."""
+        """Loads weights by layer name; after a failure the weights are as before."""
         lib.ferry_net_load(self._use(), encoded(weights), None)
 
     def save(self, path, format=None):  # pylint: disable=redefined-builtin
-        """Keeps the parameters in a .caffemodel, .h5, .safetensors or .npz, by the path's suffix or the
-        format's name ("hdf5"). The file replaces what was there in one step, or not at all."""
+        """Saves the parameters as .caffemodel, .h5, .safetensors or .npz, by the path's suffix or the
+        format's name ("hdf5"). The file atomically replaces an existing one."""
         lib.ferry_net_save(self._use(), encoded(path), lib.ferry_io_format_find(encoded(format or path)))
 
     def share(self, source):
-        """Makes the parameters of equally named layers of another net this one's too: one memory."""
+        """Shares the memory of the parameters of another net's equally named layers."""
         lib.ferry_net_share(self._use(), source._use())
 
-    # ---- what it has -----------------------------------------------------------------------------
+    # ---- contents --------------------------------------------------------------------------------
 
     def _borrowed(self, pointer):
         return Blob._over(Handle(pointer, None, (self._use(),)), part=True)
@@ -86,18 +86,18 @@ class Net(Held):
 
     @property
     def inputs(self):
-        """Blobs by name: tops of Input layers."""
+        """Inputs by name: the tops of Input layers."""
         return self._by_name(lib.ferry_net_input_at, lib.ferry_net_input_count)
 
     @property
     def outputs(self):
-        """Blobs by name: those that no layer consumes, less those that `only` leaves out."""
+        """Outputs by name: blobs that no layer consumes, except those that `only` excludes."""
         return self._by_name(lib.ferry_net_output_at, lib.ferry_net_output_count)
 
     @property
     def blobs(self):
-        """All blobs by name, in the order in which they are made, but for those whose contents were
-        planned or fused away: see `keep`."""
+        """All blobs by name, in the order of the layers, except those whose contents planning or fusion
+        removed: see `keep`."""
         return self._by_name(lib.ferry_net_blob_at, lib.ferry_net_blob_count)
 
     @property
@@ -109,7 +109,7 @@ class Net(Held):
 
     @property
     def params(self):
-        """The parameters: lists of blobs by the names of the layers that have some."""
+        """The parameters: lists of blobs by layer name, for the layers that have parameters."""
         handle, out = self._use(), {}
         for i, layer in enumerate(self.layers):
             n = lib.ferry_net_param_count(handle, i)
@@ -119,7 +119,7 @@ class Net(Held):
 
     @property
     def device(self):
-        """Where it is; `to` moves it."""
+        """The net's device; `to` changes it."""
         handle = self._use()
         return Device(Handle(lib.ferry_net_device(handle), None, (handle,)))
 
@@ -127,15 +127,15 @@ class Net(Held):
         """Moves the net: parameters now, other blobs at their next use."""
         lib.ferry_net_move_to(self._use(), device._use())
 
-    # ---- what it does ----------------------------------------------------------------------------
+    # ---- passes ----------------------------------------------------------------------------------
 
     def reshape(self):
-        """Brings everything to the shapes that the inputs now have; forward does so by itself."""
+        """Propagates the shapes of the inputs to all blobs; forward does this when needed."""
         lib.ferry_net_reshape(self._use())
 
     def forward(self, **inputs):
-        """Computes every layer. Inputs are given by name, each taking on the shape of its array; what is
-        not given keeps what it has. Returns new arrays of the outputs, by name."""
+        """Runs all layers. Keyword arguments are inputs by name; each input gets the shape of its array, and
+        other inputs keep their contents. Returns new arrays of the outputs, by name."""
         handle, have = self._use(), self.inputs if inputs else {}
         for name, values in inputs.items():
             if name not in have:
@@ -149,18 +149,18 @@ class Net(Held):
 
     @property
     def loss(self):
-        """The loss of the latest forward, 0 for a net without one; None before the first."""
+        """The loss of the latest forward pass; 0 for a net without one, None before the first pass."""
         return self._loss
 
     def forward_range(self, first=None, last=None):
-        """Computes layers `first` to `last`, by name, from what their bottoms hold; the net keeps "*" or
-        is in TRAIN. Returns the loss of those layers."""
+        """Runs layers `first` to `last`, by name, on the current contents of their bottoms; the net must keep
+        "*" or be in TRAIN. Returns the loss of those layers."""
         self._loss = out_double(lib.ferry_net_forward_range, self._use(), encoded(first), encoded(last))
         return self._loss
 
     def backward(self, first=None, last=None):
-        """Computes diffs: those of blobs are overwritten, those of parameters added to; from layer `first`
-        back to layer `last`, by name, where one is given."""
+        """Runs the backward pass: overwrites the diffs of blobs and adds to those of parameters. `first` and
+        `last`, by name, limit it to the layers from `first` back to `last`."""
         lib.ferry_net_backward_range(self._use(), encoded(first), encoded(last))
 
     def clear_param_diffs(self):

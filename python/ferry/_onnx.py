@@ -12,11 +12,11 @@ def export_onnx(net, path, *, opset=13, fold=True, fp16=False, external_data=Fal
                 dynamic_batch=False, doc=None, properties=()):
     """Writes a net, with the shapes and parameters that it has now, as an ONNX model of standard operators.
 
-    `opset` is 11 to 22. `fold` joins BatchNorm, Scale and Bias with the weights before them, where nothing else
-    reads the value between. `fp16` stores parameters as FLOAT16, `external_data` large tensors in PATH.data;
-    `dynamic_batch` makes axis 0 of the inputs of any size. `doc` is the model's doc_string, `properties` a mapping
-    of strings, its metadata. Layers without a meaning in ONNX are one ferry.Unsupported that names all of them;
-    nothing is written then."""
+    `opset` is 11 to 22. `fold` folds BatchNorm, Scale and Bias into the preceding weights if no other layer
+    reads the blob between them. `fp16` stores parameters as FLOAT16, `external_data` stores large tensors in
+    PATH.data; `dynamic_batch` gives axis 0 of the inputs any size. `doc` is the model's doc_string,
+    `properties` a mapping of strings, its metadata. If layers have no meaning in ONNX, one ferry.Unsupported
+    lists all of them, and nothing is written."""
     pairs = list(dict(properties).items())
     array = (_abi.OnnxProperty * len(pairs))(*((encoded(key), encoded(value)) for key, value in pairs))
     options = _abi.OnnxOptions(struct_size=ctypes.sizeof(_abi.OnnxOptions), opset=opset, no_fold=not fold,

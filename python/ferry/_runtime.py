@@ -7,13 +7,13 @@ from collections import namedtuple
 from . import _abi, _native
 from ._library import Handle, Held, lib, out_pointer, string, text
 
-#: One line of the load report: why a plugin can be used, or cannot.
+#: One line of the load report: a plugin, and the reason if it cannot be used.
 Candidate = namedtuple("Candidate", [name for name, _ in _abi.Candidate._fields_])
 
-#: What a device is; see ferry_device_properties.
+#: The properties of a device; see ferry_device_properties.
 Properties = namedtuple("Properties", [name for name, _ in _abi.DeviceProperties._fields_])
 
-#: What has happened on a device since it was opened; see ferry_device_stats.
+#: The counters of a device since it was opened; see ferry_device_stats.
 Stats = namedtuple("Stats", [name for name, _ in _abi.Stats._fields_[1:]])
 
 
@@ -23,8 +23,8 @@ def _tuple_of(kind, structure):
 
 
 class Device:
-    """A device, such as cuda:1, from Runtime.device. It keeps what it needs of its runtime alive. Two are
-    equal if they are one device. Any thread."""
+    """A device, such as cuda:1, from Runtime.device. It keeps its runtime alive as far as necessary. Two
+    objects are equal if they refer to one device. Any thread."""
 
     def __init__(self, handle):
         self._handle = handle
@@ -39,23 +39,23 @@ class Device:
 
     @property
     def properties(self):
-        """What it is. Opening the device, by its first use, may bring more to light."""
+        """The device's properties. Opening the device, which its first use does, may add some."""
         return _tuple_of(Properties, lib.ferry_device_get_properties(self._handle).contents)
 
     def stats(self):
-        """Its counters: copies, bytes, allocations, fallbacks."""
+        """The device's counters: copies, bytes, allocations, fallbacks."""
         out = _abi.Stats(struct_size=ctypes.sizeof(_abi.Stats))
         lib.ferry_device_get_stats(self._handle, ctypes.byref(out))
         return _tuple_of(Stats, out)
 
     def memory_available(self):
-        """Bytes that are free on it; Unsupported where its vendor does not say."""
+        """The bytes that are free on the device; Unsupported if the vendor reports no number."""
         out = ctypes.c_uint64()
         lib.ferry_device_memory_available(self._handle, ctypes.byref(out))
         return out.value
 
     def synchronize(self):
-        """Waits for all work of all its queues. Other threads of Python run meanwhile."""
+        """Waits for all work of all queues of the device. Other Python threads run meanwhile."""
         lib.ferry_device_synchronize(self._handle)
 
     def __eq__(self, other):
@@ -71,12 +71,12 @@ class Device:
 
 
 class Runtime(Held):
-    """A set of plugins, and the devices of those that are opened. Any thread.
+    """The plugins that the configuration allows, and the devices of those that are open. Any thread.
 
-    `backend` is as FERRY_BACKEND ("cuda", "opencl:1", "cuda,cpu"), `conf` the one configuration file to
-    read, `strict` whether a fallback to the host is an error; None leaves each to the environment and
-    plugins.conf. Plugins that other packages bring (entry points `ferry.plugins`) come after the installed
-    ones. `options` are set before a plugin is opened: {"sim": {"devices": 2}}."""
+    `backend` is as FERRY_BACKEND ("cuda", "opencl:1", "cuda,cpu"), `conf` is the one configuration file to
+    read, `strict` whether a fallback to the host is an error; for None the environment and plugins.conf
+    decide. Plugins of other packages (entry points `ferry.plugins`) are searched after the installed ones.
+    `options` are set before a plugin is opened: {"sim": {"devices": 2}}."""
 
     def __init__(self, backend=None, conf=None, strict=None, options=None):
         given = _abi.RuntimeOptions(struct_size=ctypes.sizeof(_abi.RuntimeOptions), conf=text(conf),
@@ -90,23 +90,24 @@ class Runtime(Held):
                 self.set_option(plugin, key, value)
 
     def set_option(self, plugin, key, value):
-        """As `option.key = value` in the plugin's section of plugins.conf; Busy once it is open."""
+        """Sets an option, as `option.key = value` in the plugin's section of plugins.conf; Busy once the
+        plugin is open."""
         lib.ferry_runtime_set_option(self._use(), text(plugin), text(key), text(str(value)))
 
     def device(self, name=None):
-        """The device of that name, or the selected one, opened. NoDevice says why there is none."""
+        """The device of that name, or the selected one, opened. NoDevice, with the reason, if there is none."""
         handle = self._use()
         return Device(Handle(out_pointer(lib.ferry_runtime_get_device, handle, text(name)), None, (handle,)))
 
     def devices(self):
-        """All devices of every plugin that the configuration allows; none of them is opened by this."""
+        """All devices of all plugins that the configuration allows; opens none of them."""
         handle, count = self._use(), ctypes.c_int()
         lib.ferry_runtime_enumerate(handle, ctypes.byref(count))
         return [Device(Handle(out_pointer(lib.ferry_runtime_device_at, handle, i), None, (handle,)))
                 for i in range(count.value)]
 
     def report(self):
-        """The load report: a Candidate for each plugin that was looked at, in the order of search."""
+        """The load report: a Candidate for each plugin that was found, in the order of search."""
         handle = self._use()
         lines = []
         for i in range(lib.ferry_runtime_candidate_count(handle)):

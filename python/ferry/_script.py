@@ -25,7 +25,7 @@ def _run_script(program, path):
 
 
 def _find(name):
-    """The specification of a module, which its packages are imported for; None if it does not exist."""
+    """The specification of a module, whose parent packages are imported; None if the module does not exist."""
     try:
         return importlib.util.find_spec(name)
     except ModuleNotFoundError as error:
@@ -45,7 +45,7 @@ def _run_module(program, name):
 
 
 def main(program):
-    """Runs what the command line names."""
+    """Runs the script or module of the command line."""
     arguments = sys.argv[1:]
     if arguments[:1] == ["-m"] and len(arguments) > 1:
         sys.argv[:] = arguments[1:]

@@ -10,10 +10,11 @@ from ._library import Handle, Held, InterruptWaits, called_back, lib, out_pointe
 from ._library import text as encoded
 from ._net import Net
 
-#: One number of a test: the mean of one value of a test net's output. A loss_weight of 0: it is no loss.
+#: One score of a test: the mean of one value of a test net's output. A loss_weight of 0 means that it is not
+#: a loss.
 Score = namedtuple("Score", "net name value loss_weight")
 
-#: What an iteration came to; `is_last`: the test behind the last one. See ferry_solver_iteration.
+#: The result of an iteration; `is_last`: the final test. See ferry_solver_iteration.
 Event = namedtuple("Event", "iter is_last lr loss smoothed_loss scores")
 
 _OnIteration = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p,
@@ -29,16 +30,17 @@ def _event(structure):
 
 
 class Solver(Held):
-    """Trains a net as a solver's prototxt says, on a device: SGD, Nesterov, AdaGrad, RMSProp, AdaDelta, Adam.
+    """Trains a net as a solver's prototxt describes, on a device: SGD, Nesterov, AdaGrad, RMSProp, AdaDelta,
+    Adam.
 
-    `text` stands in place of the file, whose path then only names it. `weights` are files that are loaded
-    first; `stages` and `level` are added to train_state; `place` is as of Net, for all nets; `keep` are
-    blobs of the test nets that can be looked at ("*": all; of the training net all can); `allow_write` is as
-    of Net. solver_mode and
-    device_id of the text say nothing here.
+    `text` replaces the contents of the file, whose path is then only a name. `weights` are files that are
+    loaded first; `stages` and `level` are added to train_state; `place` is as of Net, for all nets; `keep`
+    are the blobs of the test nets that are available ("*": all; the training net's always are); `allow_write`
+    is as of Net. solver_mode and device_id of the text have no effect.
 
-    An interrupt (Ctrl-C) ends a step between two iterations, as a KeyboardInterrupt; what a callback raises
-    ends it too. One solver, with its nets, is used by one thread at a time; others run while it works."""
+    An interrupt (Ctrl-C) ends a step between two iterations with a KeyboardInterrupt; an exception of a
+    callback ends it too. One thread at a time may use a solver with its nets; other threads run while it
+    works."""
 
     def __init__(self, device, path, *, text=None, weights=(), stages=(), level=0, place=None, keep=(),
                  allow_write=None):
@@ -54,34 +56,34 @@ class Solver(Held):
         self._iteration_fn = self._gradients_fn = None
         self.on_iteration(None)
 
-    # ---- what it has -----------------------------------------------------------------------------
+    # ---- properties ------------------------------------------------------------------------------
 
     @property
     def net(self):
-        """The net that is trained. It keeps the solver, and may outlive this object."""
+        """The training net. It keeps the solver alive, and may outlive this object."""
         handle = self._use()
         return Net._over(Handle(lib.ferry_solver_net(handle), None, (handle,)))
 
     @property
     def test_nets(self):
-        """Those that test it, which share its parameters."""
+        """The test nets, which share the training net's parameters."""
         handle = self._use()
         return [Net._over(Handle(lib.ferry_solver_test_net_at(handle, i), None, (handle,)))
                 for i in range(lib.ferry_solver_test_net_count(handle))]
 
     @property
     def iter(self):
-        """How many iterations have been done."""
+        """The number of completed iterations."""
         return lib.ferry_solver_iter(self._use())
 
     @property
     def max_iter(self):
-        """How many the text wants."""
+        """max_iter of the text."""
         return lib.ferry_solver_max_iter(self._use())
 
     @property
     def iter_size(self):
-        """How many passes an iteration has."""
+        """iter_size of the text: the number of passes of an iteration."""
         return lib.ferry_solver_iter_size(self._use())
 
     @property
@@ -96,52 +98,54 @@ class Solver(Held):
 
     @property
     def histories(self):
-        """What updates keep: a blob for each parameter, for AdaDelta and Adam as many again."""
+        """The histories of the updates: a blob for each parameter, for AdaDelta and Adam two for each."""
         handle = self._use()
         return [Blob._over(Handle(lib.ferry_solver_history_at(handle, i), None, (handle,)), part=True)
                 for i in range(lib.ferry_solver_history_count(handle))]
 
     @property
     def latest_snapshot(self):
-        """The .solverstate that was written or restored last; "" before the first."""
+        """The path of the latest .solverstate that was written or restored; "" before the first."""
         return string(lib.ferry_solver_latest_snapshot(self._use()))
 
-    # ---- what it does ----------------------------------------------------------------------------
+    # ---- training --------------------------------------------------------------------------------
 
     def step(self, n=1):
-        """Does n iterations, with the tests and snapshots that are due. False where stop() ended it."""
+        """Runs n iterations, with the tests and snapshots that are due. False if stop() ended it."""
         with InterruptWaits(self.stop):
             lib.ferry_solver_step(self._use(), n)
         return not lib.ferry_solver_is_stopped(self._use())
 
     def solve(self):
-        """Steps up to max_iter, with the last snapshot and the last test. False where stop() ended it."""
+        """Runs the iterations up to max_iter, the last snapshot and the final test. False if stop() ended it."""
         with InterruptWaits(self.stop):
             lib.ferry_solver_solve(self._use())
         return not lib.ferry_solver_is_stopped(self._use())
 
     def stop(self):
-        """Asks the step that is going on in another thread, or in a callback's, to end after its iteration."""
+        """Requests that a step in another thread, or the step that called this callback, ends after its
+        iteration."""
         lib.ferry_solver_request(self._use(), _abi.SOLVER_STOP)
 
     def apply_update(self):
-        """The update alone, from the diffs that the parameters have: for loops of one's own."""
+        """Applies the update from the parameters' current diffs, for programs with their own training loop."""
         lib.ferry_solver_apply_update(self._use())
 
     def snapshot(self):
-        """Writes model, .ferrystate and .solverstate; the latter's path."""
+        """Writes the model, the .ferrystate and the .solverstate; returns the path of the last."""
         lib.ferry_solver_snapshot(self._use())
         return self.latest_snapshot
 
     def restore(self, path, exact=False):
-        """Goes on where a .solverstate was written. `exact`: with the .ferrystate beside it, so that data and
-        random numbers go on too, and what follows is to the bit what would have followed."""
+        """Restores a .solverstate. `exact` also restores the .ferrystate beside it, with positions in the
+        data and random numbers, so that training continues bit-identically."""
         (lib.ferry_solver_restore_exact if exact else lib.ferry_solver_restore)(self._use(), encoded(path))
 
-    # ---- who is called ---------------------------------------------------------------------------
+    # ---- callbacks -------------------------------------------------------------------------------
 
     def on_iteration(self, fn):
-        """Has fn(event) called after each iteration, on the stepping thread. None: nobody."""
+        """Sets a function fn(event) that is called after each iteration, on the stepping thread. None removes
+        it."""
         def run(_arg, _solver, event):
             if fn:
                 fn(_event(event.contents))
@@ -151,8 +155,8 @@ class Solver(Held):
         self._iteration_fn = made
 
     def on_gradients(self, fn):
-        """Has fn(ready) called in each iteration: False before its first pass, True where the parameters'
-        diffs are whole and may still be changed. None: nobody."""
+        """Sets a function fn(ready) that is called in each iteration: with False before the first pass, and
+        with True when the parameters' diffs are complete and may still be changed. None removes it."""
         made = _OnGradients(called_back(lambda _arg, _solver, ready: fn(bool(ready)))) if fn else None
         lib.ferry_solver_on_gradients(self._use(), ctypes.cast(made, ctypes.c_void_p), None)
         self._gradients_fn = made

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A runtime for MLServer: Caffe's nets behind the KServe v2 protocol, over HTTP and gRPC.
+"""A runtime for MLServer: Caffe nets served by the KServe v2 protocol, over HTTP and gRPC.
 
 model-settings.json, beside the net:
 
@@ -7,12 +7,12 @@ model-settings.json, beside the net:
      "parameters": {"uri": ".", "extra": {"device": "cpu"}}}
 
 `uri` is a folder with net.prototxt (or one other .prototxt) and one file of weights, or the path of the
-definition. `extra` may name `device` (as FERRY_BACKEND does), `place` (as of `ferry run`), `weights`, a file of
+definition. `extra` may contain `device` (as FERRY_BACKEND), `place` (as of `ferry run`), `weights`, a file in
 the same folder, and `keep`, a list of blobs that requests may ask for besides the outputs.
 
-Axis 0 of an input is the batch, so MLServer's adaptive batching (`max_batch_size`, `max_batch_time`) joins
-requests. A net runs one batch at a time; `parallel_workers` of MLServer's settings are processes, each with nets
-of its own. A request that fails is answered with ferry's message; the model stays."""
+Axis 0 of an input is the batch, so MLServer's adaptive batching (`max_batch_size`, `max_batch_time`) combines
+requests. A net runs one batch at a time; `parallel_workers` of MLServer's settings are processes, each with
+its own nets. A failed request is answered with ferry's message; the model stays loaded."""
 
 import asyncio
 import os
@@ -35,7 +35,7 @@ WEIGHTS = (".caffemodel", ".h5", ".npz", ".safetensors")
 EXTRAS = ("device", "place", "weights", "keep")
 DATATYPES = {"float32": "FP32", "float64": "FP64", "float16": "FP16", "int8": "INT8", "uint8": "UINT8",
              "int32": "INT32", "int64": "INT64", "uint32": "UINT32"}
-#: Errors that a request has caused; others are the device's or the server's.
+#: Errors that a request causes; all others are errors of the device or the server.
 OF_REQUESTS = (_errors.InvalidArgument, _errors.ShapeMismatch, _errors.Overflow, _errors.Unsupported)
 
 
@@ -63,13 +63,13 @@ def _find(path, weights):
 
 
 def _metadata(blobs):
-    """Names, types and shapes of blobs, with axis 0 free."""
+    """Names, types and shapes of blobs; axis 0 has any size."""
     return [MetadataTensor(name=name, datatype=DATATYPES[str(blob.dtype)],
                            shape=[-1, *blob.shape[1:]]) for name, blob in blobs.items()]
 
 
 class FerryModel(MLModel):
-    """A net of Caffe's in MLServer; the module's text has its settings."""
+    """A Caffe net in MLServer; the module's documentation lists its settings."""
 
     _thread = _net = None
 
@@ -80,7 +80,7 @@ class FerryModel(MLModel):
         return True
 
     async def unload(self):
-        if self._net:  # a model that was not loaded is unloaded as well
+        if self._net:  # MLServer also unloads a model whose loading failed
             await self._on_thread(self._net.close)
         if self._thread:
             self._thread.shutdown()
@@ -111,7 +111,7 @@ class FerryModel(MLModel):
         extra = (self.settings.parameters.extra if self.settings.parameters else None) or {}
         for key in extra:
             if key not in EXTRAS:
-                raise MLServerError(f"extra {key!r} is unknown; there are {', '.join(EXTRAS)}", 422)
+                raise MLServerError(f"extra {key!r} is unknown: expected one of {', '.join(EXTRAS)}", 422)
         definition, weights = _find(path, extra.get("weights"))
         device = Runtime(backend=extra.get("device")).device()
         keep = list(extra.get("keep", ()))
@@ -135,15 +135,15 @@ class FerryModel(MLModel):
         return {name: outputs[name] if name in outputs else np.array(blobs[name].data)
                 for name in wanted}
 
-    # ---- what requests bring ---------------------------------------------------------------------
+    # ---- requests --------------------------------------------------------------------------------
 
     def _decoded(self, entry):
-        """The array of an input, checked against the net's."""
+        """The array of an input, checked against the net's input."""
         if entry.name not in self._inputs:
             raise InferenceError(f"input {entry.name!r}: the net has {', '.join(self._inputs)}")
         try:
             array = np.asarray(self.decode(entry, default_codec=NumpyCodec))
-        except Exception as error:  # the codecs' own exceptions have no common class
+        except Exception as error:  # the codecs' exceptions have no common class
             raise InferenceError(f"input {entry.name!r}: {error}") from None
         blob = self._inputs[entry.name]
         wanted = blob.dtype

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One device for a run of the tests: FERRY_BACKEND's, with the options of FERRY_TEST_OPTIONS ("unified=on"),
-since a plugin is opened once in a process."""
+"""One device for all tests of a run: that of FERRY_BACKEND, with the options of FERRY_TEST_OPTIONS
+("unified=on"), since a plugin is opened once per process."""
 
 import sys
 import os
@@ -26,19 +26,19 @@ def device(runtime):
 
 @pytest.fixture(scope="session", autouse=True)
 def of_caffe(runtime):
-    """ferry.caffe's runtime is the one of the other tests."""
+    """Gives ferry.caffe the runtime of the other tests."""
     _state._runtime = runtime
 
 
 @pytest.fixture(scope="session", autouse=True)
 def interrupts():
-    """A shell that starts the tests in the background has them ignore interrupts."""
+    """Restores the handling of interrupts, which a shell that starts the tests in the background disables."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
 def opencv():
-    """cv2 to compare with, at least 4.14: older ones compute and refuse otherwise."""
+    """cv2 as a reference, at least 4.14: older versions compute some results differently."""
     cv2 = pytest.importorskip("cv2", reason="there is no cv2")
     if tuple(map(int, cv2.__version__.split(".")[:2])) < (4, 14):
         pytest.skip(f"cv2 is {cv2.__version__}, older than 4.14")
@@ -63,7 +63,7 @@ def unified(device):
 
 @pytest.fixture(autouse=True)
 def _layers_in_python():
-    """The tests of ferry.caffe bring their own layers, as scripts do."""
+    """Allows layers in Python, as scripts do."""
     caffe = sys.modules.get("ferry.caffe")
     if caffe:
         caffe.allow_python_layers()

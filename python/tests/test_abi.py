@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What ferry/_abi.py declares is what the headers say: by tests/abi, which check-abi.sh holds to them, and,
-for what is no symbol, by their text."""
+"""The declarations of ferry/_abi.py agree with the headers: by tests/abi, which check-abi.sh compares with
+the headers, and, for names that are not symbols, by the headers' text."""
 
 import ctypes
 import os
@@ -19,7 +19,8 @@ pytestmark = pytest.mark.skipif(not os.path.isdir(os.path.join(TREE, "tests", "a
 
 
 class Dump:
-    """One of tests/abi/*.abi: a type is told by kind and bytes, ("int", 4), ("pointer", 8)."""
+    """The declarations of one of tests/abi/*.abi: a type is described by kind and bytes, ("int", 4),
+    ("pointer", 8)."""
 
     def __init__(self, name):
         root = ET.parse(os.path.join(TREE, "tests", "abi", name + ".abi")).getroot()
@@ -44,7 +45,7 @@ class Dump:
             return ("bool", size)
         if name in ("float", "double"):
             return ("float", size)
-        unsigned = "unsigned" in name and "enum" not in name  # an enum's is an int here
+        unsigned = "unsigned" in name and "enum" not in name  # an enum is an int here
         return ("unsigned" if unsigned else "int", size)
 
     def structure(self, name):

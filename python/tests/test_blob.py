@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Blobs as NumPy sees them."""
+"""Blobs and their NumPy arrays."""
 
 
 import numpy as np

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pictures, messages and texts by pycaffe's names, and scripts as they are."""
+"""Pictures, messages and texts by pycaffe's names, and unchanged scripts."""
 
 import os
 import struct
@@ -54,7 +54,7 @@ def test_pictures_are_resized_between_pixels_centres():
     assert half.shape == (2, 4, 3) and np.allclose(half[0, :, 0], [0.5, 2.5, 4.5, 6.5])
     twice = caffe.io.resize_image(ramp, (4, 16))
     assert np.allclose(twice[1, 1:-1, 0], np.arange(1, 15) / 2 - 0.25)
-    assert twice[1, -1, 0] == pytest.approx(0.75 * 7)  # what lies outside is the least value
+    assert twice[1, -1, 0] == pytest.approx(0.75 * 7)  # pixels outside have the least value
     assert np.array_equal(caffe.io.resize_image(np.full((3, 3, 1), 9), (5, 5)), np.full((5, 5, 1), 9))
     other = caffe.io.resize_image(ramp.repeat(2, 2), (4, 15))
     assert np.allclose(other[0, :, 0], np.linspace(0, 7, 15), atol=1e-6)

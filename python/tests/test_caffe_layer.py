@@ -47,7 +47,7 @@ class Positive(caffe.Layer):
 
 
 class Learns(caffe.Layer):
-    """Adds what it learns, which begins with 5."""
+    """Adds its parameter, which is 5 at first."""
 
     def setup(self, bottom, top):
         self.blobs.add_blob(*bottom[0].data.shape[1:])
@@ -65,7 +65,7 @@ class Learns(caffe.Layer):
 
 
 class Fails(caffe.Layer):
-    """Raises where its param_str says."""
+    """Raises in the function that its param_str names."""
 
     def setup(self, bottom, top):
         self.raise_in("setup")
@@ -102,7 +102,7 @@ def net_of(tmp_path, text, phase=caffe.TEST):
 
 
 def test_a_net_goes_with_its_layers(tmp_path):
-    """Whether it has run, lent arrays, or has parameters; what was a layer's then is closed."""
+    """Uses the layer's state when the net closes: whether it has run, its arrays, its parameters."""
     before = len(_layer._objects)
     net = net_of(tmp_path, python("a", "Times", param="3") + python("b", "Learns", "a"))
     net.forward(data=X)
@@ -111,7 +111,7 @@ def test_a_net_goes_with_its_layers(tmp_path):
     blob, array = layer.blobs[0], net.params["b"][0].data
     del net
     gc.collect()
-    assert len(_layer._objects) == before + 2  # `kept` keeps it
+    assert len(_layer._objects) == before + 2  # `kept` keeps the net alive
     assert np.array_equal(kept[0].data, [5, 5, 5])
     del kept
     gc.collect()
@@ -195,7 +195,7 @@ def test_what_a_layer_raises_is_what_one_gets(tmp_path):
 
 
 class Strikes(Times):
-    """Has an interrupt come while it computes."""
+    """Sends an interrupt to the process while it computes."""
 
     def forward(self, bottom, top):
         if bottom[0].data[0, 0] == 7:
@@ -216,7 +216,7 @@ def test_an_exception_that_was_lost_is_not_told_later(tmp_path):
     def fail():
         raise ferry.Unsupported("old")
 
-    assert called_back(fail)() == ferry.Unsupported.code  # as ferry would call it, and not fail
+    assert called_back(fail)() == ferry.Unsupported.code  # as ferry calls it; it must not fail
     with pytest.raises(OSError):
         caffe.Net(str(tmp_path / "nowhere.prototxt"), caffe.TEST)
     with pytest.raises(ferry.Unsupported, match="Nope"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Names of pycaffe's inside that scripts use, deepdream's passes, and `python -m ferry.caffe`."""
+"""Internal names of pycaffe that scripts use, deepdream's passes, and `python -m ferry.caffe`."""
 
 import os
 import subprocess
@@ -73,7 +73,7 @@ def test_io_says_that_there_is_no_scikit_image(monkeypatch):
 
 
 class Tells(caffe.Layer):
-    """Has its phase looked at."""
+    """Stores its phase for the test."""
 
     def reshape(self, bottom, top):
         top[0].reshape(1)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Caffe's own outputs, blob by blob, by a few lines as scripts for pycaffe have them. The models are no part of the
-repository: FERRY_TEST_DATA names their folder."""
+"""Caffe's own outputs, blob by blob, computed by a few lines as in scripts for pycaffe. The models are not in
+the repository: FERRY_TEST_DATA names their folder."""
 
 import os
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Threads that use one net of ferry.caffe, as scripts may that pycaffe never gives the interpreter's lock up in."""
+"""Several threads use one net of ferry.caffe, as in scripts for pycaffe, which never releases the
+interpreter's lock."""
 
 import sys
 import threading
@@ -48,7 +49,7 @@ def prototxt(tmp_path):
 
 @pytest.fixture(autouse=True)
 def often():
-    """The interpreter switches threads as often as it can."""
+    """Makes the interpreter switch threads as often as it can."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
     yield

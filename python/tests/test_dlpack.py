@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Memory shared with NumPy and PyTorch: equal addresses, and each sees what the other writes."""
+"""Memory shared with NumPy and PyTorch: equal addresses, and each library sees the other's writes."""
 
 import sys
 
@@ -21,7 +21,7 @@ def on_host(blob):
 def test_numpy_shares_a_blobs_memory(device):
     blob = ferry.from_array(device, np.arange(6, dtype="f4").reshape(2, 3))
     if not on_host(blob):
-        pytest.skip("NumPy has the host's memory alone")
+        pytest.skip("NumPy can only use host memory")
     array = np.from_dlpack(blob)
     assert array.ctypes.data == address(blob) and array.shape == (2, 3)
     with blob.writing() as mine:
@@ -72,7 +72,7 @@ def test_a_tensor_that_was_refused_is_deleted_and_the_reason_kept(device):
     blob = ferry.Blob(device, (4,), "bfloat16")
     blob.fill(1)
     if not on_host(blob):
-        pytest.skip("NumPy has the host's memory alone")
+        pytest.skip("NumPy can only use host memory")
     with pytest.raises((RuntimeError, BufferError)) as caught:
         np.from_dlpack(blob)
     assert str(caught.value)
@@ -130,7 +130,7 @@ def test_torch_shares_both_ways(device):
     torch = pytest.importorskip("torch", reason="there is no PyTorch")
     blob = ferry.from_array(device, np.arange(6, dtype="f4"))
     if not on_host(blob):
-        pytest.skip("the host's memory alone is tried")
+        pytest.skip("this case tests host memory only")
     tensor = torch.from_dlpack(blob)
     assert tensor.data_ptr() == address(blob)
     tensor[3] = 40

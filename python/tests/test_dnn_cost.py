@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The cost of ferry.dnn's setInput and forward above the C call, of a net so small that it is seen."""
+"""The time that ferry.dnn's setInput and forward add to the C call, for a net so small that this time is
+visible."""
 
 import itertools
 import os
@@ -14,9 +15,9 @@ from ferry._library import lib
 
 pytestmark = pytest.mark.skipif(os.environ.get("FERRY_BACKEND", "cpu") != "cpu", reason="on the CPU alone")
 
-# In microseconds: five times as long as without other programs.
+# In microseconds: five times the time on an idle machine.
 MOST = 60
-# A net as small as MTCNN's first one on a window.
+# A net as small as MTCNN's first net on one window.
 TEXT = """
 layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 3 dim: 12 dim: 12 } } }
 layer { name: "conv" type: "Convolution" bottom: "data" top: "conv" 
@@ -26,7 +27,7 @@ layer { name: "pool" type: "Pooling" bottom: "conv" top: "pool" pooling_param { 
 
 
 def shortest(call, times=300):
-    """The shortest of that many calls, in microseconds."""
+    """The shortest of a number of calls, in microseconds."""
     taken = []
     for _ in range(times):
         begun = time.perf_counter_ns()
@@ -37,14 +38,14 @@ def shortest(call, times=300):
 
 @pytest.fixture
 def opened(tmp_path):
-    """Opens the net anew, with random weights."""
+    """Opens a new net with random weights."""
     (tmp_path / "net").write_text(TEXT)
     caffe.Net(str(tmp_path / "net"), caffe.TEST).save(str(tmp_path / "net.caffemodel"))
     return lambda: dnn.readNetFromCaffe(str(tmp_path / "net"), str(tmp_path / "net.caffemodel"))
 
 
 def cost(net, blobs):
-    """The time of a pass above the C call's, in microseconds; passes take the blobs in turn."""
+    """The time of a pass minus that of the C call, in microseconds; passes use the blobs in turn."""
     turns = itertools.cycle(blobs)
 
     def one_pass():

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layers of a program's classes, registered as with cv2.dnn_registerLayer, beside OpenCV 4 where there is one."""
+"""Layers of a program's classes, registered as with cv2.dnn_registerLayer, compared with OpenCV 4 if it is
+installed."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""DetectionOutput with the fields that only OpenCV has, beside OpenCV 4 where there is one."""
+"""DetectionOutput with the fields that only OpenCV has, compared with OpenCV 4 if it is installed."""
 
 import numpy as np
 import pytest

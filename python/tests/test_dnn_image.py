@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Blobs of images and suppression of boxes by cv2.dnn's names, beside OpenCV where there is one."""
+"""Blobs of images and suppression of boxes by cv2.dnn's names, compared with OpenCV if it is installed."""
 
 import numpy as np
 import pytest
@@ -82,13 +82,13 @@ def test_blobs_by_parameters_are_opencvs(cv2, seed):
     image = (random.rand(*shape) * 255).astype(("u1", "f4")[seed // 8 % 2])
     size = (0, 0) if seed % 7 == 0 else tuple(map(int, random.randint(9, 70, 2)))
     layout = (dnn.DNN_LAYOUT_NCHW, dnn.DNN_LAYOUT_NHWC)[seed // 4 % 2]
-    swap = seed % 3 == 0 and shape[2:] != (4,)  # OpenCV refuses it for 4 channels together
+    swap = seed % 3 == 0 and shape[2:] != (4,)  # OpenCV rejects this for 4 channels
     given = ((1 / 128, 0.5, 2, 0.25), size, (127.5, 104, 3, 7), swap, 5, layout, seed % 5 % 3, (9.6, 200, 3.5, 1))
     theirs, ours = cv2.dnn.Image2BlobParams(*given), dnn.Image2BlobParams(*given)
     for name in "scalefactor", "size", "mean", "swapRB", "ddepth", "datalayout", "paddingmode", "borderValue":
         assert getattr(ours, name) == getattr(theirs, name), name
     images = [image] * (1 + seed % 2)
-    wanted = cv2.dnn.blobFromImagesWithParams([one.copy() for one in images], theirs)  # it may write into them
+    wanted = cv2.dnn.blobFromImagesWithParams([one.copy() for one in images], theirs)  # the test may write into the arrays
     made = dnn.blobFromImagesWithParams(images, ours)
     assert made.shape == wanted.shape and made.dtype == wanted.dtype
     np.testing.assert_allclose(made, wanted, rtol=0, atol=3e-7 * np.abs(wanted).max())

@@ -1,12 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The cases of OpenCV 4's own tests of its Caffe importer (modules/dnn/test/test_caffe_importer.cpp), by their names:
-with texts of FERRY_TEST_DATA/nets/prototxt and random weights, since the published weights are not there, beside the
-OpenCV that the same Python has. FERRY_TEST_DNN_PROGRAM names tests/cxx/dnn.cpp's program: it then runs the same.
-
-Cases that are not here, because OpenCV's texts for them are not there: read_gtsrb; FasterRCNN_vgg16, FasterRCNN_zf and
-RFCN, whose published texts have a layer in Python in place of OpenCV's Proposal, and no DetectionOutput. The published
-weights, and with them the stored outputs, are missing in all others. Reproducibility_FCN has half a gigabyte of
-weights: with FERRY_TEST_LONG alone."""
+"""The cases of OpenCV 4's own tests of its Caffe importer (modules/dnn/test/test_caffe_importer.cpp), by
+their names: those with large weights run only with FERRY_TEST_LONG."""
 
 import os
 import subprocess
@@ -20,7 +14,7 @@ from test_dnn_net import DATA, given, needs_data, opened
 
 BOUND = 1e-5
 LONG = pytest.mark.skipif(not os.environ.get("FERRY_TEST_LONG"), reason="half a gigabyte of weights: FERRY_TEST_LONG")
-# Case, text, the shape of the input, the layer that is asked for.
+# Case, text, the shape of the input, the requested layer.
 NETS = (("Reproducibility_AlexNet", "bvlc_alexnet", (1, 3, 227, 227), "prob"),
         ("Reproducibility_ResNet50", "resnet50", (1, 3, 224, 224), ""),
         ("Reproducibility_SqueezeNet_v1_1", "squeezenet_v1.1", (1, 3, 227, 227), ""),
@@ -38,7 +32,8 @@ def text_of(name):
 
 
 def weights_of(text, folder, but=()):
-    """The path of random weights that keep the size of what goes through; none of the layers in `but`."""
+    """The path of a file of random weights that preserve the magnitude of values; without the layers in
+    `but`."""
     with open(text, encoding="utf-8") as file:
         content = file.read()
     for name in but:
@@ -60,7 +55,7 @@ def weights_of(text, folder, but=()):
 
 
 def results(cv4, text, weights, inputs, layer="", change=lambda net: None):
-    """The outputs of OpenCV and of ferry, in Python and, if there is the program, in C++ (without `change`)."""
+    """The outputs of OpenCV and of ferry: in Python and, if the program exists, in C++ (without `change`)."""
     outs = []
     for of in (cv4, dnn):
         net = of.readNetFromCaffe(text, weights)
@@ -73,7 +68,7 @@ def results(cv4, text, weights, inputs, layer="", change=lambda net: None):
 
 
 def in_cxx(folder, text, weights, inputs, layer, like):
-    """What the program in C++ computes; `like` where there is none."""
+    """The outputs of the program in C++; `like` if there is no program."""
     program = os.environ.get("FERRY_TEST_DNN_PROGRAM")
     if not program:
         return like
@@ -105,8 +100,8 @@ def test_nets(cv4, tmp_path, case, name, shape, layer):
 
 
 def check_rows(one, other):
-    """Each detection with a score of weight has one like it among the others. Of 20 one may have none: two boxes of
-    nearly one score suppress one another either way."""
+    """Checks that each detection with a relevant score has a similar one among the others. Of 20, one may
+    have none: two boxes of nearly equal scores may suppress one another in either order."""
     for mine, yours in ((one, other), (other, one)):
         mine, yours = mine.reshape(-1, 7), yours.reshape(-1, 7)
         mine = mine[mine[:, 2] > 0.02]
@@ -120,7 +115,7 @@ def test_detectors(cv4, tmp_path, case, name, shape):
     text, weights = text_of(name), weights_of(text_of(name), tmp_path)
     inputs = {"": data(shape)}
     for layer in ("mbox_loc", "mbox_conf_flatten"):
-        check(*results(cv4, text, weights, inputs, layer), 2 * BOUND)  # both round: 1.5e-5 was seen
+        check(*results(cv4, text, weights, inputs, layer), 2 * BOUND)  # both round: 1.5e-5 was observed
     theirs, ours = results(cv4, text, weights, inputs)
     assert theirs.shape == ours.shape
     for one in (ours, in_cxx(tmp_path, text, weights, {"data": inputs[""]}, "", ours)):
@@ -160,7 +155,7 @@ def test_fp16_weights(cv4, tmp_path):
 
 @needs_data
 def test_colorization(cv4, tmp_path):
-    """Two layers have no weights in the file: the program gives them."""
+    """Two layers have no weights in the file: the program sets them."""
     text = text_of("colorization_v2")
     weights = weights_of(text, tmp_path, ("class8_ab", "conv8_313_rh"))
     kernel = data((2, 313, 1, 1))

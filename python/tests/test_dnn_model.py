@@ -24,7 +24,7 @@ def others(request):
 
 
 def tried(others, run, wanted=None):
-    """The result of run(dnn), which is that of run(cv2.dnn), or else `wanted`."""
+    """The result of run(dnn), which must equal that of run(cv2.dnn), or `wanted` without cv2."""
     result = run(dnn)
     if others or wanted is not None:
         assert same(result, run(others) if others else wanted), result

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Each name of OpenCV 4's dnn module and its classes is in ferry.dnn, or doc/dnn.md has the reason."""
+"""Each name of OpenCV 4's dnn module and its classes is in ferry.dnn, or doc/dnn.md gives the reason."""
 
 import inspect
 import os
@@ -22,7 +22,7 @@ def names(of):
 
 
 def left_out():
-    """What doc/dnn.md lists: names of the module, and of classes as (class, name)."""
+    """The names that doc/dnn.md lists: of the module, and of classes as (class, name)."""
     page = pathlib.Path(__file__).parents[2] / "doc" / "dnn.md"
     table = page.read_text().split("### Names that are left out")[1].split("\n## ")[0]
     found = set()
@@ -35,8 +35,8 @@ def left_out():
 
 @pytest.fixture
 def surfaces(cv4):
-    """(name of the owner, OpenCV's names, ferry's names), of the module, then of each class."""
-    # Attributes of objects are not in the names of their classes.
+    """(name of the owner, OpenCV's names, ferry's names), for the module, then for each class."""
+    # The names of a class do not include its objects' attributes.
     objects = {"Layer": {"name", "type", "blobs"}, "Image2BlobParams": names(dnn.Image2BlobParams())}
     return [(None, names(cv4), names(dnn))] + [
         (owner, names(getattr(cv4, owner)), names(getattr(dnn, owner)) | objects.get(owner, set()))
@@ -54,14 +54,14 @@ def test_no_reason_is_out_of_date(surfaces):
 
 
 def overloads(function):
-    """The argument lists of OpenCV's documentation of a function: names that must be given, names that may be."""
+    """The argument lists in OpenCV's documentation of a function: required names, optional names."""
     for line in re.findall(rf"^{function.__name__}\((.*)\) -> ", function.__doc__ or "", re.M):
         required, _, optional = line.partition("[")
         yield re.findall(r"\w+", required), re.findall(r"\w+", optional)
 
 
 def takes(function, values, named):
-    """Whether a function of ferry's takes values by position, or names."""
+    """Whether a function of ferry accepts the values by position, or the names."""
     placed = by_position(getattr(function, "forms", []), [], named) if named else None
     try:
         inspect.signature(function).bind(*(values if placed is None else placed), **(named if placed is None else {}))
@@ -71,7 +71,7 @@ def takes(function, values, named):
 
 
 def test_each_function_takes_opencvs_arguments(cv4):
-    """By position and by name, with and without the optional ones."""
+    """Calls by position and by name, with and without the optional arguments."""
     refused, seen = [], 0
     made = {"Net": dnn.Net(), "Image2BlobParams": dnn.Image2BlobParams()}
     for owner, theirs, ours in [(None, cv4, dnn)] + [(owner, getattr(cv4, owner), made.get(owner, getattr(dnn, owner)))

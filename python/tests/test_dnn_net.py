@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nets by cv2.dnn's names: what they have and give, beside OpenCV 4 where there is one."""
+"""Nets by cv2.dnn's names: their properties and results, compared with OpenCV 4 if it is installed."""
 
 import os
 import re
@@ -44,7 +44,7 @@ def opened(text, of=dnn):
 
 
 def same(one, other):
-    """Whether two results are alike in type, shape and value."""
+    """Whether two results are equal in type and shape, and close in value."""
     if isinstance(one, (tuple, list)):
         return type(one) is type(other) and len(one) == len(other) and all(map(same, one, other))
     if isinstance(one, np.ndarray):
@@ -370,7 +370,7 @@ def test_threads_share_a_net():
     assert not raised, raised
 
 
-# ---- beside OpenCV -------------------------------------------------------------------------------------------
+# ---- compared with OpenCV ------------------------------------------------------------------------------------
 
 def files(model):
     return os.path.join(DATA, model[0] + ".prototxt"), os.path.join(DATA, model[1] + ".caffemodel")
@@ -425,7 +425,7 @@ def test_a_convolution_has_the_name_of_its_top():
 
 @needs_data
 def test_detections_are_stored_facts():
-    """Those of OpenCV 4.14, with zeros up to keep_top_k."""
+    """OpenCV 4.14's detections, with zeros up to keep_top_k."""
     net = dnn.readNetFromCaffe(*files(("wechat_detect/detect",) * 2))
     stored = np.load(os.path.join(DATA, "wechat_detect", "detect.opencv_ref.npz"))
     net.setInput(stored["input"])

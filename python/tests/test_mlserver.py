@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""ferry.mlserver in MLServer itself, over HTTP and gRPC, beside the same net by ferry.Net."""
+"""ferry.mlserver in MLServer itself, over HTTP and gRPC, compared with the same net in ferry.Net."""
 
 import asyncio
 import json
@@ -64,7 +64,7 @@ def _ports(n):
 
 @pytest.fixture(scope="module")
 def server(folder):
-    """mlserver in a process of its own; the result is its ports for HTTP and gRPC."""
+    """Runs mlserver in a process of its own; the result is its ports for HTTP and gRPC."""
     http, grpc, metrics = _ports(3)
     settings = {"host": "127.0.0.1", "http_port": http, "grpc_port": grpc, "metrics_port": metrics,
                 "parallel_workers": 0}
@@ -172,7 +172,7 @@ def test_an_output_that_is_not_there_is_refused(server):
 
 
 def _refused(folder, name, settings):
-    """The message with which a model folder is refused."""
+    """The message with which MLServer rejects a model folder."""
     from mlserver import ModelSettings  # pylint: disable=import-outside-toplevel
     from ferry.mlserver import FerryModel  # pylint: disable=import-outside-toplevel
     (folder / name).write_text("x")

@@ -30,7 +30,7 @@ def prototxt(tmp_path):
 
 
 def known(net):
-    """Weights and bias, which are also set."""
+    """Sets and returns the weights and the bias."""
     weight = np.linspace(-1, 1, 12, dtype="f4").reshape(3, 4)
     bias = np.array([0.5, 0, -0.5], "f4")
     net.params["ip"][0].data = weight

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nets as ONNX models: what is in the file, by a reader of protobuf's wire format of the tests' own."""
+"""Nets as ONNX models: the contents of the file, read by the tests' own reader of protobuf's wire format."""
 
 import hashlib
 
@@ -22,7 +22,7 @@ def varint(data, at):
 
 
 def fields(data):
-    """(number, value) of each field of a message: an integer or bytes. Numbers come in order."""
+    """(number, value) of each field of a message: an integer or bytes. Field numbers must increase."""
     at, last = 0, 0
     while at < len(data):
         tag, at = varint(data, at)
@@ -140,7 +140,7 @@ layer { name: "relu" type: "ReLU" bottom: "conv" top: "conv" }
 
 
 def statistics(net):
-    """Numbers for BatchNorm and Scale; the function y = a x + b that they make."""
+    """Sets the parameters of BatchNorm and Scale; returns the function y = a x + b that they compute."""
     mean, variance = np.arange(4, dtype="f4") / 4, np.linspace(0.5, 2, 4, dtype="f4")
     factor, term = np.linspace(-1, 1, 4, dtype="f4"), np.linspace(2, 3, 4, dtype="f4")
     for blob, values in zip(net.params["bn"], (2 * mean, 2 * variance, np.array([2], "f4"))):

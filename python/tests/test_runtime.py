@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runtimes, devices, errors, and the order in which things are closed."""
+"""Runtimes, devices, errors, and the order in which objects are closed."""
 
 import itertools
 import os
@@ -13,7 +13,7 @@ import ferry
 
 
 def python(script, backend, **environment):
-    """Runs a script in a process of its own, on that backend; what it printed. It is skipped where the
+    """Runs a script in a process of its own, on that backend; returns its output. The test is skipped if the
     backend was not built."""
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60,
                           check=False, env={**os.environ, "FERRY_BACKEND": backend, **environment})
@@ -121,7 +121,7 @@ def test_closing_while_others_work_is_safe(device):
 
 
 def test_other_threads_run_while_a_device_works():
-    # On a machine with other work to do they may hardly come to it once, and not always.
+    # On a busy machine the other threads may run hardly once, and not at every attempt.
     script = """
 import threading, time, ferry
 device = ferry.Runtime(options={"sim": {"latency": 400000}}).device()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Solvers: a line through one point, whose numbers can be written down."""
+"""Solvers: a line through one point, with results computed by hand."""
 
 import os
 import signal

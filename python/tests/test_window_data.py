@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""WindowData beside what Caffe's window_data_layer.cpp describes, computed here pixel by pixel with NumPy.
-
-Windows are drawn at random, so that each item of a batch is compared with every window that it may be: a label that no
-other window has says which one, and the mirrored and the plain one are both computed.
-"""
+"""WindowData compared with the rules of Caffe's window_data_layer.cpp, computed here pixel by pixel with
+NumPy."""
 
 import struct
 import zlib
@@ -17,7 +14,7 @@ CROP = 24
 
 
 def png(path, pixels):
-    """8 bit, blue first in memory, red first in the file."""
+    """A PNG with 8 bits; the array is blue first, the file red first."""
     rows = b"".join(b"\0" + row[:, ::-1].tobytes() for row in pixels)
 
     def chunk(kind, data):
@@ -61,7 +58,8 @@ def bilinear(pixels, height, width):
 
 
 def along(first, last, half, scale, size, crop):
-    """One axis of the expanded window: what is read, how long it gets, and the padding on both sides."""
+    """One axis of the expanded window: the range that is read, its length after resizing, and the padding on
+    both sides."""
     f = np.float32
     center = f(first) + f((last - first + 1) / 2)
     first, last = rounded(center - half * scale), rounded(center + half * scale)
@@ -134,7 +132,7 @@ def open_net(device, folder, parameters="", transform="", batch=16, seed=1):
 
 
 def best(item, pictures, candidates, mirror, **how):
-    """How far the item is from the nearest of the windows, and which that is."""
+    """The distance of the item to the nearest of the windows, and the index of that window."""
     wrongs = []
     for i, _, window in candidates:
         for turned in ([False, True] if mirror else [False]):
@@ -166,7 +164,7 @@ def test_items_are_the_windows_that_caffe_computes(device, windows, parameters, 
         for item, label in zip(data, labels):
             candidates = [w for w in objects + background if w[1] == label]
             wrong, which = best(item, pictures, candidates, mirror, **how)
-            assert wrong <= 1, (label, which)  # a step of a byte, where float32 rounds a half to the other side
+            assert wrong <= 1, (label, which)  # a step of a byte, where float32 rounds a half in the other direction
             seen.add(which)
     assert len(seen) == (len(objects) + len(background)) * (2 if mirror else 1)
 

@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""pycaffe's surface over ferry: scripts that say `import caffe` run as they are.
+"""pycaffe's interface over ferry: scripts that say `import caffe` run unchanged.
 
     python -m ferry.caffe script.py arguments…
 
-or, in a program, `import ferry.caffe as caffe`; ferry.caffe.alias() lets `import caffe`, `from caffe.proto import
-caffe_pb2` and the like, of this process, mean this package.
+or, in a program, `import ferry.caffe as caffe`; after ferry.caffe.alias() `import caffe`, `from caffe.proto
+import caffe_pb2` and the like refer to this package, in this process.
 
-Net, the solvers, Classifier, Detector, Layer (layers in Python), io, draw, net_spec (layers, params, NetSpec),
-proto.caffe_pb2 (which needs Python's protobuf, as net_spec and draw do). Where things run: on what FERRY_BACKEND
-names; else set_mode_cpu is the CPU, set_mode_gpu and saying nothing the device that ferry selects.
+Net, the solvers, Classifier, Detector, Layer (layers in Python), io, draw, net_spec (layers, params,
+NetSpec), proto.caffe_pb2 (which needs Python's protobuf, as net_spec and draw do). The device is the one of
+FERRY_BACKEND, if that is set. Otherwise set_mode_cpu selects the CPU, and set_mode_gpu, or no call, the
+device that ferry selects.
 
-A file alone runs no code and writes no file: allow_python_layers() lets nets have layers in Python (alias() and
-python -m ferry.caffe include it), allow_write(folder) lets HDF5Output write there.
+A file alone runs no code and writes no file: allow_python_layers() allows layers in Python (alias() and
+python -m ferry.caffe include it), allow_write(folder) allows HDF5Output to write there.
 
-What is another thing than pycaffe's: an error is an exception with ferry's line, never the end of the process;
-a process has one solver, so that train.py takes one device."""
+Differences from pycaffe: an error is an exception with ferry's message and never ends the process; a process
+has one solver, so that train.py uses one device."""
 
 import importlib
 import importlib.machinery
@@ -39,7 +40,7 @@ __all__ = ["AdaDeltaSolver", "AdaGradSolver", "AdamSolver", "Blob", "Classifier"
            "set_mode_cpu", "set_mode_gpu", "set_multiprocess", "set_random_seed", "set_solver_count",
            "set_solver_rank", "solver_count", "solver_rank"]
 
-# What wants protobuf is brought in when it is asked for.
+# Modules that need protobuf are imported when a script requests them.
 _LATER = {"proto": "proto", "draw": "draw", "net_spec": "net_spec", "coord_map": "coord_map"}
 _OF_NET_SPEC = ("layers", "params", "NetSpec", "to_proto")
 
@@ -56,7 +57,7 @@ def __getattr__(name):
 
 
 class _Finder:
-    """Finds `caffe` and what is in it here."""
+    """Finds `caffe` and its modules in this package."""
 
     @staticmethod
     def find_spec(name, _path=None, _target=None):
@@ -70,12 +71,12 @@ class _Finder:
 
     @staticmethod
     def exec_module(_module):
-        """It is already."""
+        """Does nothing: the module is loaded already."""
 
 
 def alias():
-    """Makes `import caffe` mean this package, for the rest of the process, and allows layers in Python, which
-    the scripts that say so bring with them."""
+    """Makes `import caffe` refer to this package, for the rest of the process, and allows layers in Python,
+    since such scripts define them."""
     allow_python_layers()
     if _Finder not in sys.meta_path:
         sys.meta_path.insert(0, _Finder)

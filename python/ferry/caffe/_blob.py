@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Blobs whose arrays may be written at any time, as pycaffe's are."""
+"""Blobs whose arrays may be written at any time, as in pycaffe."""
 
 import contextlib
 import functools
@@ -18,7 +18,7 @@ BOTH = _abi.READ | _abi.WRITE
 
 
 class _Shared:
-    """Arrays over a blob's memory, for as long as somebody has one."""
+    """The arrays over a blob's memory that are still referenced."""
 
     def __init__(self, blob, diff):
         self._blob, self._diff = blob, diff
@@ -26,7 +26,7 @@ class _Shared:
         self._owner = None
 
     def lend(self):
-        """An array that may be written from now on."""
+        """An array that is writable from now on."""
         array = self._blob._view(self._diff, BOTH)
         self._owner = weakref.ref(array if array.base is None else array.base)
         return array
@@ -39,17 +39,17 @@ class _Shared:
         return self._owner() is not None
 
     def announce(self):
-        """Before work: what was written is the newest there is."""
+        """Before a pass: makes the host's copy, which the arrays may have changed, the only valid one."""
         self._blob._view(self._diff, BOTH)
 
     def refresh(self):
-        """After work: the memory has what is the newest now."""
+        """After a pass: updates the host's copy, and so the arrays."""
         self._blob._view(self._diff, _abi.READ)
 
 
 class _Copy:
-    """The same where devices map the host's memory and its pages come and go: one array of one's own for all of
-    a memory, written back where it has been written."""
+    """As _Shared, for devices that map the host's memory, whose pages are not always accessible: one copy of
+    the whole memory, which is written back if it has changed."""
 
     def __init__(self, blob, diff):
         self._blob, self._diff = blob, diff
@@ -57,7 +57,7 @@ class _Copy:
         self._seen = self._array.copy()
 
     def fits(self, blob, memory):
-        """Whether it still stands for that memory, all of it."""
+        """Whether the copy is one of that memory, of all of it."""
         return blob.size == self._array.size and self._blob._memory(self._diff) == memory
 
     def lend(self, blob):
@@ -67,7 +67,7 @@ class _Copy:
         return sys.getrefcount(self._array) > 2
 
     def announce(self):
-        if np.array_equal(self._array.view(np.uint8), self._seen.view(np.uint8)):  # NaN is NaN
+        if np.array_equal(self._array.view(np.uint8), self._seen.view(np.uint8)):  # NaN equals NaN
             return
         now = self._blob._view(self._diff, BOTH).ravel()
         n = min(now.size, self._array.size)
@@ -84,13 +84,14 @@ _joining = threading.Lock()
 
 
 class Views:
-    """The arrays that are out over the blobs of nets that share memory, and the lock of these nets.
+    """The arrays that are referenced over the blobs of nets that share memory, and the lock of these nets.
 
-    A pass announces the arrays before it works and refreshes them afterwards: only those that are still
-    referenced. pycaffe holds the interpreter's lock in every call, so its scripts use one net from several
-    threads; ferry releases it, so `locked` admits one thread at a time to the nets. The same thread may enter
-    again, as a layer in Python does that calls its net. `_books` guards the lists alone: a layer in Python may
-    wait for a thread of its own that uses its bottoms and tops, so those do not take the nets' lock."""
+    Before a pass the arrays' contents become the valid ones, and after it they are updated: only those that
+    are still referenced. pycaffe holds the interpreter's lock in every call, so its scripts use one net from
+    several threads; ferry releases that lock, so `locked` admits one thread at a time to the nets. The same
+    thread may enter again, as a layer in Python does that calls its net. `_books` guards only the lists: a
+    layer in Python may wait for a thread of its own that uses its bottoms and tops, so these do not take the
+    nets' lock."""
 
     def __init__(self):
         self._shared, self._copies = [], {}
@@ -106,14 +107,14 @@ class Views:
         while True:
             root = self._root()
             with root._lock:
-                if root is self._root():  # else joined meanwhile
+                if root is self._root():  # otherwise the nets were joined meanwhile
                     yield
                     return
 
     @contextlib.contextmanager
     def joined(self, other):
-        """A block in which the parameters of one net become those of another; afterwards both have one set.
-        One thread at a time takes two locks, so that the order does not matter."""
+        """A block in which one net takes the parameters of another; afterwards both nets have one set of
+        arrays. Only one thread at a time takes two locks, so their order does not matter."""
         with _joining, self.locked(), other.locked(), self.working(), other.working():
             yield
             self._join(other)
@@ -127,7 +128,7 @@ class Views:
                 mine._shared, mine._copies, mine._joined = [], {}, theirs
 
     def lend(self, blob, diff):
-        """An array over the blob."""
+        """Returns an array over the blob."""
         root = self._root()
         with root._books:
             if blob.home.properties.unified and blob.size:
@@ -149,14 +150,14 @@ class Views:
         return found
 
     def _out(self):
-        """One for each memory of which there are arrays."""
+        """One object for each memory with arrays."""
         with self._books:
             self._shared = [one for one in self._shared if one.is_out()]
             return [*{one.key: one for one in self._shared}.values(), *self._copies.values()]
 
     def _announce(self):
         for one in self._root()._out():
-            with contextlib.suppress(Lost):  # by work that failed: a pass writes it anew, or a read reports it
+            with contextlib.suppress(Lost):  # a failure invalidated it: a pass overwrites it, or a read reports the failure
                 one.announce()
 
     def _refresh(self):
@@ -181,7 +182,7 @@ class Views:
 
     @contextlib.contextmanager
     def within(self):
-        """A block inside of a pass, for a layer in Python."""
+        """A block within a pass, for a layer in Python."""
         for one in self._root()._copies.values():
             one.refresh()
         yield
@@ -190,7 +191,7 @@ class Views:
 
 
 def _guarded(method):
-    """The method, while no other thread uses the net."""
+    """The method, run while no other thread uses the net."""
     @functools.wraps(method)
     def run(self, *arguments):
         with self._guard():
@@ -199,10 +200,10 @@ def _guarded(method):
 
 
 class Blob:
-    """A blob of a net. `data` and `diff` are arrays that may be read and written at any time, over ferry's own
-    host memory (a copy where devices map the host's): between two passes of the net what is written counts,
-    and behind a pass an array shows the new contents. A net with parameters' arrays out packs them anew in
-    each pass."""
+    """A blob of a net. `data` and `diff` are arrays over ferry's own host memory (a copy if devices map the
+    host's) that may be read and written at any time: a pass uses the values written before it, and after a
+    pass an array shows the new contents. While arrays of a net's parameters are referenced, each pass packs
+    the parameters again."""
 
     def __init__(self, blob, views, locks=True):
         self._blob, self._views = blob, views
@@ -214,26 +215,26 @@ class Blob:
     @property
     @_guarded
     def data(self):
-        """The data."""
+        """The data, as an array."""
         return self._views.lend(self._blob, False)
 
     @property
     @_guarded
     def diff(self):
-        """The diff."""
+        """The diff, as an array."""
         return self._views.lend(self._blob, True)
 
     @property
     @_guarded
     def shape(self):
-        """The shape; () of one without."""
+        """The shape; () for a blob without a shape."""
         shape = self._blob.shape
         return () if shape == (0,) and not self._blob.size else shape
 
     @property
     @_guarded
     def count(self):
-        """Elements."""
+        """The number of elements."""
         return self._blob.size
 
     def _legacy(self, axis):
@@ -274,7 +275,8 @@ class BlobVec(list):
     _of_net = False
 
     def add_blob(self, *shape):
-        """Appends a new blob of zeros; to the parameters of a net's layer only the layer's setup adds any."""
+        """Appends a new blob of zeros. The parameters of a net's layer can only be added in the layer's
+        setup."""
         if self._of_net:
             raise Unsupported("add_blob: the layers of a net that is open have the parameters of their setup")
         self.append(Blob(FerryBlob(_state.device(), tuple(map(int, shape))), Views()))

@@ -11,7 +11,7 @@ from ._state import (has_nccl, init_log, log, set_device, set_mode_cpu, set_mode
 from ._timer import Timer
 from ._vectors import BoolVec, DtypeVec, IntVec, LayerVec, NetVec, StringVec
 
-# The Caffe whose surface this is.
+# The version of Caffe with this interface.
 __version__ = "1.0.0"
 
 __all__ = ["AdaDeltaSolver", "AdaGradSolver", "AdamSolver", "Blob", "BlobVec", "BoolVec", "DtypeVec", "IntVec",

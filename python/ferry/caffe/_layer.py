@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layers: what a net has, and those that a Python class computes (type Python)."""
+"""Layers of a net, and layers that a Python class computes (type Python)."""
 
 import ctypes
 import enum
@@ -19,13 +19,13 @@ from ._vectors import BoolVec
 _COUNTS = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 _ENDS = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
-_objects = {}  # by the number that is a layer's state
+_objects = {}  # by the number in a layer's state
 _numbers = itertools.count(1)
 _opening = threading.local()
 
 
 class opening:  # pylint: disable=invalid-name
-    """A block in which a net is opened: its layers in Python lend their arrays with these views."""
+    """A block in which a net is opened: its layers in Python create their arrays with these views."""
 
     def __init__(self, views):
         self._views = views
@@ -43,13 +43,14 @@ def _type_name(layer):
 
 
 def blob_over(pointer, views, keeps=(), locks=True):
-    """A blob that is borrowed from a net, or within a call of a layer's, which has the net locked already."""
+    """A Blob over a blob that is borrowed from a net. `locks` is false within a call of a layer, which has
+    locked the net already."""
     return Blob(FerryBlob._over(Handle(pointer, None, keeps), part=True), views, locks)
 
 
 def lasting(views):
-    """Those views as what a net itself keeps has them, such as its layers in Python: who opened the net keeps
-    the views, whose arrays keep the net."""
+    """A weak reference to the views, for objects that the net itself keeps, such as its layers in Python: the
+    opener of the net keeps the views, whose arrays keep the net."""
     return views if views is None or isinstance(views, weakref.ProxyType) else weakref.proxy(views)
 
 
@@ -72,7 +73,7 @@ class _Declaring(BlobVec):
         self._layer, self._views = layer, views
 
     def add_blob(self, *shape):
-        """Declares the next one; zeros, unless setup writes into it."""
+        """Declares the next parameter; it is zeros, unless setup writes into it."""
         shape = (ctypes.c_int64 * len(shape))(*map(int, shape))
         param = _abi.LayerParam(struct_size=ctypes.sizeof(_abi.LayerParam), rank=len(shape), shape=shape,
                                 lr_mult=1, decay_mult=1)
@@ -81,7 +82,7 @@ class _Declaring(BlobVec):
 
 
 class Phase(enum.IntEnum):
-    """The phase of a layer: Caffe's number, which prints as its name, since layers written for the forks read
+    """The phase of a layer: Caffe's number, whose str() is its name, since layers written for the forks read
     their configuration by str(self.phase)."""
 
     TRAIN = 0
@@ -95,13 +96,14 @@ class Phase(enum.IntEnum):
 
 
 class Layer:
-    """What a layer in Python is a subclass of. A prototxt's
+    """The base class of layers in Python. A prototxt's
 
         layer { type: "Python" … python_param { module: "m" layer: "L" param_str: "…" } }
 
-    makes an m.L and calls setup(bottom, top) once, reshape(bottom, top) and forward(bottom, top) in each pass,
-    and backward(top, propagate_down, bottom). `blobs.add_blob(shape)` in setup declares a parameter; `param_str`
-    and `phase` (TRAIN, TEST) are there. allow_python_layers() is called before such a net is opened."""
+    creates an m.L. It calls setup(bottom, top) once, reshape(bottom, top) and forward(bottom, top) in each
+    pass, and backward(top, propagate_down, bottom). In setup, `blobs.add_blob(shape)` declares a parameter.
+    The attributes `param_str` and `phase` (TRAIN, TEST) are set. Call allow_python_layers() before such a net
+    is opened."""
 
     type = "Python"
     param_str = ""
@@ -112,29 +114,29 @@ class Layer:
         self.blobs = BlobVec()
 
     def setup(self, bottom, top):
-        """May be left out."""
+        """Optional."""
 
     def reshape(self, bottom, top):
-        """Gives the tops their shapes."""
+        """Sets the shapes of the tops."""
         raise NotImplementedError(f"{type(self).__name__} has no reshape")
 
     def forward(self, bottom, top):
-        """Fills the tops."""
+        """Computes the tops."""
         raise NotImplementedError(f"{type(self).__name__} has no forward")
 
     def backward(self, top, propagate_down, bottom):
-        """Fills the diffs of those bottoms for which propagate_down says so."""
+        """Computes the diffs of the bottoms whose entry in propagate_down is true."""
         raise NotImplementedError(f"{type(self).__name__} has no backward")
 
 
-# ---- what ferry calls ------------------------------------------------------------------------------------
+# ---- callbacks of ferry ----------------------------------------------------------------------------------
 
 def _state(layer):
     return ctypes.c_uint64.from_address(lib.ferry_layer_state(layer))
 
 
 def object_of(layer):
-    """The object of a layer in Python; None for one that is none."""
+    """The object of a layer in Python; None for any other layer."""
     return _objects.get(_state(layer).value) if _type_name(layer) == "Python" else None
 
 
@@ -207,7 +209,7 @@ def _destroy(layer):
 
 
 def _telling(function):
-    """What a function raises is the layer's error; who called ferry gets the exception itself."""
+    """Makes an exception of a function the layer's error; the caller of ferry gets the exception itself."""
     def run(layer):
         try:
             function(layer)
@@ -231,7 +233,7 @@ def _table():
     return table, functions
 
 
-_registered = _table()  # for as long as the process
+_registered = _table()  # for the life of the process
 lib.ferry_layer_register(ctypes.byref(_registered[0]))
 
 

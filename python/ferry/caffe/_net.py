@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nets as pycaffe has them."""
+"""Nets with pycaffe's interface."""
 
 import os
 from collections import OrderedDict
@@ -24,14 +24,15 @@ def _is_path(value):
 
 
 class Net:
-    """A net that can be looked at and run in parts: Net(prototxt, caffe.TEST, weights=model), or in the older
-    order Net(prototxt, model, caffe.TEST). Every blob keeps its contents, so nothing is planned or fused, and
-    the net can go backward in TEST too. It runs where set_mode_cpu, set_mode_gpu and set_device say when it
-    runs. What ferry.Net costs less, and can do besides, is there as `ferry`.
+    """A net whose blobs can be read and whose layers can be run in parts: Net(prototxt, caffe.TEST,
+    weights=model), or in the older order Net(prototxt, model, caffe.TEST). Every blob keeps its contents, so
+    nothing is planned or fused, and the net can run backward in TEST too. Each pass runs on the device that
+    set_mode_cpu, set_mode_gpu and set_device select at that time. `ferry` is the ferry.Net, which has further
+    functions.
 
-    Any thread: each call has the net to itself, as have calls on its blobs, and nets with the same parameters
-    take turns, a solver's nets among them. Arrays are the net's own: a pass of another thread writes into
-    them, so copy them under a lock of yours if threads run one net on different inputs."""
+    Any thread: calls of one net and of its blobs run one at a time, and so do those of nets that share
+    parameters, including a solver's nets. The arrays are the net's own: a pass of another thread writes into
+    them, so copy them under a lock of your own if threads run one net on different inputs."""
 
     def __init__(self, network_file, phase=TEST, level=None, stages=None, weights=None):
         if _is_path(phase):
@@ -49,7 +50,7 @@ class Net:
 
     @classmethod
     def _over(cls, net, views):
-        """One over a ferry.Net that exists."""
+        """A Net over an existing ferry.Net."""
         made = cls.__new__(cls)
         made._begin(net, views)
         return made
@@ -84,7 +85,7 @@ class Net:
         made = object_of(self._handles[index])
         if made is None:
             return NetLayer(self._handles[index], self._blobs_of(index, self._views, (self.ferry._use(),)))
-        made.blobs = self._blobs_of(index, lasting(self._views), ())  # the net keeps the layer
+        made.blobs = self._blobs_of(index, lasting(self._views), ())  # keeps the net alive with the layer
         return made
 
     # ---- names -----------------------------------------------------------------------------------
@@ -95,8 +96,8 @@ class Net:
                            for name, layer in handles)
 
     def _name_all(self):
-        """By layer: the names of its tops, of its bottoms. Those of what Input layers make, and of the blobs
-        that nobody consumes."""
+        """By layer: the names of its tops and of its bottoms. By net: the names of the inputs, which Input
+        layers make, and of the outputs, which no layer consumes."""
         self.top_names = self._names(lib.ferry_layer_top_count, lib.ferry_layer_top_at)
         self.bottom_names = self._names(lib.ferry_layer_bottom_count, lib.ferry_layer_bottom_at)
         self.inputs = [top for name, layer in zip(self._layer_names, self.layers) if layer.type == "Input"
@@ -130,12 +131,12 @@ class Net:
 
     @property
     def layer_dict(self):
-        """The layers by name."""
+        """The layers, by name."""
         return OrderedDict(zip(self._layer_names, self.layers))
 
     @property
     def blob_loss_weights(self):
-        """By blob: its weight in the loss."""
+        """The loss weight of each blob, by name."""
         out = OrderedDict.fromkeys(self._blob_names, 0.0)
         for layer in self._handles:
             for i in range(lib.ferry_layer_top_count(layer)):
@@ -145,7 +146,7 @@ class Net:
     # ---- passes ----------------------------------------------------------------------------------
 
     def _move(self):
-        """To where the mode says now; whether that is elsewhere."""
+        """Moves the net to the device of the current mode; returns whether it moved."""
         device = _state.device()
         if self.ferry.device != device:
             self.ferry.to(device)
@@ -158,7 +159,7 @@ class Net:
         return other if name is None else self._layer_names.index(name)
 
     def _ranges(self, first, last, before, after):
-        """One pass from layer `first` to layer `last`, or where somebody wants to be called, one a layer."""
+        """Runs layers `first` to `last` in one pass, or layer by layer if there are callbacks."""
         if not (self._called[before] or self._called[after]):
             yield first, last
             return
@@ -170,7 +171,7 @@ class Net:
                 fn(i)
 
     def _forward(self, start, end):
-        """Layers `start` to `end`, by number; their loss."""
+        """Runs layers `start` to `end`, by number; returns their loss."""
         self._move()
         self._refill()
         loss = 0
@@ -180,7 +181,7 @@ class Net:
         return loss
 
     def _backward(self, start, end):
-        """Layers `start` back to `end`."""
+        """Runs the backward pass from layer `start` back to layer `end`."""
         if self._move():
             self.reshape()
         for first, last in self._ranges(start, end, "before_backward", "after_backward"):
@@ -197,9 +198,9 @@ class Net:
             (blob.diff if diff else blob.data)[...] = values
 
     def forward(self, blobs=None, start=None, end=None, **kwargs):
-        """Computes the layers from `start` to `end`, by name. `kwargs` are all inputs, in the shapes that the
-        blobs have. Returns the arrays of the outputs (of layer `end`'s tops) and of `blobs`, by name: they are
-        the blobs' own, as everywhere here."""
+        """Runs layers `start` to `end`, by name. `kwargs` are all inputs, in the shapes that the blobs have.
+        Returns the arrays of the outputs (of layer `end`'s tops) and of `blobs`, by name. They are the blobs'
+        own arrays, as everywhere in this module."""
         first, last = self._index(start, 0), self._index(end, len(self.layers) - 1)
         wanted = (self.outputs if end is None else self.top_names[end]) + list(blobs or ())
         with self._views.locked():
@@ -209,8 +210,8 @@ class Net:
             return {name: self.blobs[name].data for name in wanted}
 
     def backward(self, diffs=None, start=None, end=None, **kwargs):
-        """Computes diffs from layer `start` back to layer `end`, by name. `kwargs` are the diffs of all
-        outputs. Returns the diffs of the inputs (of layer `end`'s bottoms) and of `diffs`."""
+        """Runs the backward pass from layer `start` back to layer `end`, by name. `kwargs` are the diffs of
+        all outputs. Returns the diffs of the inputs (of layer `end`'s bottoms) and of `diffs`."""
         first, last = self._index(start, len(self.layers) - 1), self._index(end, 0)
         wanted = (self.inputs if end is None else self.bottom_names[end]) + list(diffs or ())
         with self._views.locked():
@@ -222,7 +223,7 @@ class Net:
     # ---- many batches ----------------------------------------------------------------------------
 
     def _batch(self, arrays):
-        """Pieces of the net's batch; the last is filled up with zeros."""
+        """Splits arrays into batches of the net's size; the last is padded with zeros."""
         size = self._blobs[0].shape[0]
         count = len(next(iter(arrays.values()))) if arrays else 0
         for at in range(0, count, size):
@@ -232,7 +233,7 @@ class Net:
                    for name, values in piece.items()}
 
     def _copied(self, run, **arguments):
-        """Copies of the arrays that a pass returns, before another thread's pass."""
+        """Copies of the arrays that a pass returns, made before another thread's pass."""
         with self._views.locked():
             return {name: np.array(values) for name, values in run(**arguments).items()}
 
@@ -242,12 +243,12 @@ class Net:
         return {name: np.concatenate([piece[name] for piece in pieces])[:count or None] for name in names}
 
     def forward_all(self, blobs=None, **kwargs):
-        """forward, as often as the inputs have batches; what it returns, put together."""
+        """Runs forward for each batch of the inputs, and returns the concatenated results."""
         pieces = [self._copied(self.forward, blobs=blobs, **batch) for batch in self._batch(kwargs)]
         return self._gather(pieces, len(next(iter(kwargs.values()))) if kwargs else 0)
 
     def forward_backward_all(self, blobs=None, diffs=None, **kwargs):
-        """The same of forward and backward: the blobs, and the diffs."""
+        """As forward_all, with backward passes: returns the blobs and the diffs."""
         ahead = self._batch({name: kwargs[name] for name in self.inputs if name in kwargs})
         back = self._batch({name: kwargs[name] for name in self.outputs if name in kwargs})
         outs, ins = [], []
@@ -261,18 +262,19 @@ class Net:
     # ---- MemoryData ------------------------------------------------------------------------------
 
     def set_input_arrays(self, data, labels):
-        """What the net's MemoryData layer, its first, reads batch by batch from now on, again from the start
-        behind the end: 4-axes float32 arrays. They are the caller's and are looked at in each forward."""
+        """Sets the arrays that the net's MemoryData layer, which must be its first, reads batch by batch from
+        now on, and again from the start after the end: float32 arrays of 4 axes. They are borrowed, and read
+        in each forward."""
         if self.layers[0].type != "MemoryData":
-            raise InvalidArgument(f"set_input_arrays: layer {self._layer_names[0]!r} is no MemoryData")
+            raise InvalidArgument(f"set_input_arrays: layer {self._layer_names[0]!r} is not a MemoryData")
         tops = [self.blobs[name] for name in self.top_names[self._layer_names[0]]]
         size = tops[0].shape[0]
         for array, blob in zip((data, labels), tops):
             if array.dtype != np.float32 or len(array) != len(data) or len(array) % size:
-                raise InvalidArgument(f"set_input_arrays: {array.dtype} of shape {array.shape}; float32, and a "
-                                      f"multiple of the batch of {size}, the same for both, are to be given")
+                raise InvalidArgument(f"set_input_arrays: {array.dtype} of shape {array.shape}: expected float32, and a "
+                                      f"multiple of the batch of {size}, the same for both")
             if array[:size].size != blob.count:
-                raise InvalidArgument(f"set_input_arrays: {array.shape[1:]} an item; the blob has {blob.shape}")
+                raise InvalidArgument(f"set_input_arrays: items of shape {array.shape[1:]}; the blob has {blob.shape}")
         with self._views.locked():
             self._feed = (data, labels, tops, 0)
 
@@ -294,22 +296,22 @@ class Net:
     load_hdf5 = copy_from
 
     def save(self, path):
-        """Keeps the parameters in a caffemodel."""
+        """Saves the parameters as a caffemodel."""
         with self._views.working():
             self.ferry.save(path, "caffemodel")
 
     def save_hdf5(self, path):
-        """Keeps them as Caffe's .h5."""
+        """Saves the parameters as Caffe's .h5."""
         with self._views.working():
             self.ferry.save(path, "hdf5")
 
     def share_with(self, other):
-        """Makes the other net's parameters this one's too."""
+        """Shares the other net's parameters."""
         with self._views.joined(other._views):
             self.ferry.share(other.ferry)
 
     def reshape(self):
-        """Brings every blob to the shapes that the inputs have; forward does so by itself."""
+        """Propagates the shapes of the inputs to all blobs; forward does this when needed."""
         with self._views.working():
             self.ferry.reshape()
 
@@ -318,22 +320,23 @@ class Net:
         with self._views.working():
             self.ferry.clear_param_diffs()
 
-    # ---- who is called ---------------------------------------------------------------------------
+    # ---- callbacks -------------------------------------------------------------------------------
 
     def before_forward(self, fn):
-        """Has fn(number of the layer) called before each layer's forward; layers then run one by one."""
+        """Adds a function fn(number of the layer) that is called before each layer's forward; layers then run
+        one by one."""
         self._called["before_forward"].append(fn)
 
     def after_forward(self, fn):
-        """Behind each."""
+        """As before_forward, after each layer."""
         self._called["after_forward"].append(fn)
 
     def before_backward(self, fn):
-        """Before each layer's backward."""
+        """As before_forward, before each layer's backward."""
         self._called["before_backward"].append(fn)
 
     def after_backward(self, fn):
-        """Behind each."""
+        """As before_forward, after each layer's backward."""
         self._called["after_backward"].append(fn)
 
     def __repr__(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Solvers as pycaffe has them."""
+"""Solvers with pycaffe's interface."""
 
 import ctypes
 from types import SimpleNamespace
@@ -23,14 +23,14 @@ def _printed(tree):
 
 
 def _with_type(printed, kind):
-    """A solver's text with another type."""
+    """A solver's text with a different type."""
     lines = [line for line in printed.splitlines() if not line.startswith(("type:", "solver_type:"))]
     return "\n".join(lines + [f'type: "{kind}"', ""])
 
 
 class Solver:
-    """A solver, of the type that its file names. `net` and `test_nets` are there to be looked at, all of their
-    blobs; `ferry` is the ferry.Solver."""
+    """A solver of the type that its file names. All blobs of `net` and `test_nets` can be read; `ferry` is
+    the ferry.Solver."""
 
     _kind = None
 
@@ -54,12 +54,12 @@ class Solver:
 
     @property
     def iter(self):
-        """How many iterations have been done."""
+        """The number of completed iterations."""
         return self.ferry.iter
 
     @property
     def lr(self):
-        """The learning rate of the next one."""
+        """The learning rate of the next iteration."""
         return self.ferry.rate
 
     def _work(self, what, *arguments):
@@ -70,17 +70,17 @@ class Solver:
                 what(*arguments)
 
     def step(self, n):
-        """Does n iterations, with the tests and snapshots that are due."""
+        """Runs n iterations, with the tests and snapshots that are due."""
         self._work(self.ferry.step, n)
 
     def solve(self, resume_file=None):
-        """Steps up to max_iter, from a .solverstate where one is given."""
+        """Runs the iterations up to max_iter, from a .solverstate if one is given."""
         if resume_file:
             self.restore(resume_file)
         self._work(self.ferry.solve)
 
     def apply_update(self):
-        """The update alone, from the diffs that the parameters have."""
+        """Applies the update from the parameters' current diffs."""
         self._work(self.ferry.apply_update)
 
     def snapshot(self):
@@ -88,16 +88,16 @@ class Solver:
         self._work(self.ferry.snapshot)
 
     def restore(self, path):
-        """Goes on where a .solverstate was written."""
+        """Restores a .solverstate."""
         self._work(self.ferry.restore, path)
 
     def share_weights(self, net):
-        """Makes the training net's parameters those of another net too."""
+        """Shares the training net's parameters with another net."""
         net.share_with(self.net)
 
     def add_callback(self, on_start, on_gradients_ready=None):
-        """Has on_start() called before each iteration's first pass, on_gradients_ready() before its update. An NCCL in
-        the place of both has nothing to exchange."""
+        """Adds callbacks: on_start() is called before each iteration's first pass, on_gradients_ready()
+        before its update. An NCCL in the place of both does nothing."""
         if isinstance(on_start, NCCL) and on_gradients_ready is None:
             return
         if on_gradients_ready is None:
@@ -114,8 +114,8 @@ class Solver:
 
 
 class NCCL:
-    """The exchange between the solvers of several devices, as train.py has it. A process has one solver here, with which
-    nothing is exchanged; set_solver_count refuses more."""
+    """The interface of Caffe's NCCL, as train.py uses it. A process has one solver here, so nothing is
+    exchanged; set_solver_count refuses more."""
 
     def __init__(self, solver, uid=b""):
         if not isinstance(solver, Solver):
@@ -124,48 +124,48 @@ class NCCL:
 
     @staticmethod
     def new_uid():
-        """What the processes of a session have in common."""
+        """The identifier of a session of processes."""
         return b"ferry"
 
     def bcast(self):
-        """Gives the others the first solver's parameters: there are none."""
+        """Does nothing: there are no other solvers to send the parameters to."""
 
     def __call__(self, _layer):
-        """As a callback of a net."""
+        """As a callback of a net: does nothing."""
 
 
 class SGDSolver(Solver):
-    """Stochastic gradient descent, whatever type the file names."""
+    """Stochastic gradient descent, regardless of the type in the file."""
 
     _kind = "SGD"
 
 
 class NesterovSolver(SGDSolver):
-    """Nesterov's, likewise."""
+    """Nesterov's accelerated gradient, regardless of the type in the file."""
 
     _kind = "Nesterov"
 
 
 class AdaGradSolver(SGDSolver):
-    """AdaGrad, likewise."""
+    """AdaGrad, regardless of the type in the file."""
 
     _kind = "AdaGrad"
 
 
 class RMSPropSolver(SGDSolver):
-    """RMSProp, likewise."""
+    """RMSProp, regardless of the type in the file."""
 
     _kind = "RMSProp"
 
 
 class AdaDeltaSolver(SGDSolver):
-    """AdaDelta, likewise."""
+    """AdaDelta, regardless of the type in the file."""
 
     _kind = "AdaDelta"
 
 
 class AdamSolver(SGDSolver):
-    """Adam, likewise."""
+    """Adam, regardless of the type in the file."""
 
     _kind = "Adam"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What pycaffe keeps for a whole process: the mode, the device, the seed."""
+"""pycaffe's state of the process: the mode, the device, the seed."""
 
 import os
 import threading
@@ -13,15 +13,15 @@ from .._runtime import Runtime
 _lock = threading.Lock()
 _runtime = None
 _found = {}  # devices, by mode and number
-_mode = None  # "cpu", "gpu"; None: nothing was said
+_mode = None  # "cpu", "gpu"; None: not set
 _number = 0
 seed = 0
 python_layers = False  # whether a net may have layers in Python
-writes_to = None  # the folder in which layers may write
+writes_to = None  # the folder below which layers may write
 
 
 def runtime():
-    """The one runtime of this module, opened at first use."""
+    """The runtime of this module, opened at first use."""
     global _runtime  # pylint: disable=global-statement
     with _lock:
         if _runtime is None:
@@ -30,7 +30,7 @@ def runtime():
 
 
 def _on_gpu(number):
-    """Device `number` of the plugin that ferry selects; the CPU, with a warning, where there is no other."""
+    """Device `number` of the plugin that ferry selects; the CPU, with a warning, if there is no other device."""
     selected = runtime().device()
     plugin = selected.properties.plugin
     if plugin == "cpu" and not os.environ.get("FERRY_BACKEND"):
@@ -45,14 +45,14 @@ def _on_gpu(number):
 def _find(mode, number):
     if mode == "gpu":
         return _on_gpu(number)
-    # FERRY_BACKEND is its user's last word: an unchanged script runs where it says.
+    # FERRY_BACKEND has precedence over the script: an unchanged script runs on that device.
     if mode == "cpu" and not os.environ.get("FERRY_BACKEND"):
         return runtime().device("cpu")
     return runtime().device()
 
 
 def device():
-    """The device of the mode that was set; without one that which ferry selects."""
+    """The device of the mode that was set; by default the device that ferry selects."""
     key = (_mode, _number)
     if key not in _found:
         _found[key] = _find(*key)
@@ -60,28 +60,28 @@ def device():
 
 
 def set_mode_cpu():
-    """What runs from now on runs on the CPU; where FERRY_BACKEND is set, on that."""
+    """Selects the CPU for later passes, unless FERRY_BACKEND is set."""
     global _mode  # pylint: disable=global-statement
     _mode = "cpu"
 
 
 def set_mode_gpu():
-    """What runs from now on runs on the device that ferry selects, with a warning if that is the CPU."""
+    """Selects ferry's device for later passes, with a warning if that is the CPU."""
     global _mode  # pylint: disable=global-statement
     _mode = "gpu"
     device()
 
 
 def set_device(number):
-    """Which of the selected plugin's devices a GPU is."""
+    """Sets the number of the GPU among the selected plugin's devices."""
     global _number  # pylint: disable=global-statement
     if number < 0:
-        raise NoDevice(f"set_device: {number} is no device's number")
+        raise NoDevice(f"set_device: no device has the number {number}")
     _number = number
 
 
 def set_random_seed(value):
-    """The seed of nets that are opened from now on. Solvers have theirs in their texts."""
+    """Sets the seed of nets that are opened later. Solvers have their seeds in their texts."""
     global seed  # pylint: disable=global-statement
     seed = value
 
@@ -92,52 +92,52 @@ def log(line):
 
 
 def init_log(*_):
-    """Nothing is to be done: FERRY_LOG says what is logged."""
+    """Has no effect: FERRY_LOG sets the level of the log."""
 
 
-# One process is one solver here; several are started by mpirun.
+# A process has one solver; mpirun starts several processes.
 
 def solver_count():
-    """1."""
+    """Always 1."""
     return 1
 
 
 def solver_rank():
-    """0."""
+    """Always 0."""
     return 0
 
 
 def set_solver_count(count):
-    """1, or Unsupported."""
+    """Accepts 1; Unsupported for any other number."""
     if count != 1:
         raise Unsupported("set_solver_count: a process has one solver; several are started by mpirun")
 
 
 def set_solver_rank(rank):
-    """0, or Unsupported."""
+    """Accepts 0; Unsupported for any other number."""
     if rank != 0:
         raise Unsupported("set_solver_rank: a process has one solver; several are started by mpirun")
 
 
 def set_multiprocess(_):
-    """Whether each solver has a process of its own: here always."""
+    """Always true: each solver has a process of its own."""
 
 
 def has_nccl():
-    """False."""
+    """Always false."""
     return False
 
 
 def allow_python_layers(allowed=True):
-    """Lets nets that are opened from now on have layers in Python, whose modules their files name: such a file
-    imports and runs what it says. Off as it begins, but for a script that `python -m ferry.caffe` runs and after
+    """Allows layers in Python in nets that are opened later. A file with such a layer names a module, which
+    is imported and run. Off by default, except in a script that `python -m ferry.caffe` runs and after
     alias(): a file alone never runs Python code."""
     global python_layers  # pylint: disable=global-statement
     python_layers = bool(allowed)
 
 
 def allow_write(folder):
-    """Lets layers of nets that are opened from now on write files (HDF5Output) in that folder and below it;
-    None, as it begins: nowhere."""
+    """Allows layers of nets that are opened later to write files (HDF5Output) in that folder and below it;
+    None, the default, allows it nowhere."""
     global writes_to  # pylint: disable=global-statement
     writes_to = folder

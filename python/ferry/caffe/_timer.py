@@ -10,9 +10,9 @@ class Timer:
     ms = 0.0
 
     def start(self):
-        """Begins."""
+        """Starts the timer."""
         self._began = time.perf_counter()
 
     def stop(self):
-        """Ends."""
+        """Stops the timer."""
         self.ms = (time.perf_counter() - self._began) * 1e3

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lists by the names that pycaffe's extension has for C++'s vectors."""
+"""Lists with the names that pycaffe's extension uses for C++'s vectors."""
 
 
 class BoolVec(list):

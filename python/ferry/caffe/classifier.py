@@ -8,8 +8,9 @@ from ._net import TEST, Net
 
 
 class Classifier(Net):
-    """A net for pictures' classes. `image_dims` is what pictures are resized to before they are cropped to the
-    net's input (default: that size); mean, input_scale, raw_scale and channel_swap are Transformer's."""
+    """A net that classifies pictures. `image_dims` is the size to which pictures are resized before they are
+    cropped to the net's input (default: that size); mean, input_scale, raw_scale and channel_swap are those
+    of Transformer."""
 
     def __init__(self, model_file, pretrained_file, image_dims=None, mean=None, input_scale=None,
                  raw_scale=None, channel_swap=None):
@@ -21,8 +22,8 @@ class Classifier(Net):
         self.image_dims = self.crop_dims if image_dims is None or not len(image_dims) else image_dims
 
     def predict(self, inputs, oversample=True):
-        """Scores of pictures (height × width × channels), a row each: the mean of ten crops, or of the centre
-        alone."""
+        """Scores of pictures (height × width × channels), one row for each: the mean over ten crops, or the
+        scores of the centre crop."""
         images = np.array([io.resize_image(image, self.image_dims) for image in inputs], np.float32)
         if oversample:
             images = io.oversample(images, self.crop_dims)
@@ -36,7 +37,7 @@ class Classifier(Net):
 
 
 def transformer_for(name, shape, mean, input_scale, raw_scale, channel_swap):
-    """A Transformer of pictures for one input, with what is given."""
+    """A Transformer of pictures for one input, with the given parameters."""
     made = io.Transformer({name: shape})
     made.set_transpose(name, (2, 0, 1))
     for value, setter in ((mean, made.set_mean), (input_scale, made.set_input_scale),

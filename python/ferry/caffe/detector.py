@@ -10,8 +10,8 @@ from .classifier import transformer_for
 
 
 class Detector(Net):
-    """A net that scores windows of pictures, each cropped and warped to its input. `context_pad` pixels of the
-    input's border are what is around the window, or the mean where the picture ends (as R-CNN has it)."""
+    """A net that scores windows of pictures, each cropped and resized to its input. `context_pad` pixels at
+    the input's border show the surroundings of the window, or the mean outside the picture (as in R-CNN)."""
 
     def __init__(self, model_file, pretrained_file, mean=None, input_scale=None, raw_scale=None,
                  channel_swap=None, context_pad=None):
@@ -22,8 +22,8 @@ class Detector(Net):
         self.configure_crop(context_pad)
 
     def detect_windows(self, images_windows):
-        """Of (file name, windows) pairs, windows being (ymin, xmin, ymax, xmax): a dictionary each of window,
-        prediction and filename."""
+        """Scores windows, given as (file name, windows) pairs, each window as (ymin, xmin, ymax, xmax).
+        Returns for each window a dictionary of window, prediction and filename."""
         found, crops = [], []
         for filename, windows in images_windows:
             image = io.load_image(filename)
@@ -36,11 +36,11 @@ class Detector(Net):
         return [dict(one, prediction=score) for one, score in zip(found, scores)]
 
     def detect_selective_search(self, image_fnames):
-        """Windows by selective search ran in Matlab: Unsupported."""
+        """Unsupported: pycaffe runs this selective search of windows in Matlab."""
         raise Unsupported("detect_selective_search: it ran in Matlab; give windows to detect_windows")
 
     def crop(self, im, window):
-        """The window of a picture, with what is around it where context_pad says so."""
+        """The window of a picture, with its surroundings if context_pad is set."""
         top, left, bottom, right = (int(side) for side in window)
         if not self.context_pad:
             return im[top:bottom, left:right]
@@ -59,8 +59,8 @@ class Detector(Net):
         return made
 
     def configure_crop(self, context_pad):
-        """How many pixels of context there are, and what is where the picture has none: the mean, as pictures
-        have it."""
+        """Sets the number of pixels of context, and the value outside the picture, which is the mean in the
+        form of a picture."""
         name = self.inputs[0]
         shape = self.blobs[name].shape[1:]
         self.context_pad = context_pad

@@ -28,7 +28,7 @@ class Graph:
         self._nodes, self._edges = {}, []
 
     def node(self, name, label, style):
-        """Adds a node, or makes it another."""
+        """Adds a node, or changes its attributes."""
         self._nodes[name] = dict(style, label=label)
 
     def edge(self, source, to, label):
@@ -36,38 +36,38 @@ class Graph:
         self._edges.append((source, to, label))
 
     def to_string(self):
-        """The text."""
+        """The graph as text."""
         nodes = [f"  {_quoted(name)} [{_attributes(values)}];\n" for name, values in self._nodes.items()]
         edges = [f"  {_quoted(a)} -> {_quoted(b)} [label={_quoted(label)}];\n" for a, b, label in self._edges]
         return self._head + "".join(nodes + edges) + "}\n"
 
     def create(self, format="png"):  # pylint: disable=redefined-builtin
-        """The picture's bytes; "raw" and "dot" are the text itself, and need no Graphviz."""
+        """The bytes of the picture; "raw" and "dot" are the text itself, and need no Graphviz."""
         if format in ("raw", "dot"):
             return self.to_string().encode()
         try:
             ran = subprocess.run(["dot", f"-T{format}"], input=self.to_string().encode(),
                                  capture_output=True, check=False)
         except FileNotFoundError:
-            raise Error("draw: there is no dot here (Debian: graphviz)") from None
+            raise Error("draw: dot is not installed (Debian: graphviz)") from None
         if ran.returncode:
             raise Error(f"draw: dot: {ran.stderr.decode(errors='replace').strip()}")
         return ran.stdout
 
     def write(self, path, format="raw"):  # pylint: disable=redefined-builtin
-        """The same into a file."""
+        """As create, into a file."""
         with open(path, "wb") as file:
             file.write(self.create(format))
 
 
 def get_pooling_types_dict():
-    """The names of the ways to pool, by their numbers."""
+    """The names of the pooling methods, by number."""
     from .proto import caffe_pb2  # pylint: disable=import-outside-toplevel
     return {number: name for name, number in caffe_pb2.PoolingParameter.PoolMethod.items()}
 
 
 def get_edge_label(layer):
-    """What is said beside what a layer makes: how many channels, how large a batch."""
+    """The label of a layer's outgoing edge: the number of channels, or the batch size."""
     if layer.type == "Data":
         return f"Batch {layer.data_param.batch_size}"
     if layer.type in ("Convolution", "Deconvolution"):
@@ -76,7 +76,7 @@ def get_edge_label(layer):
 
 
 def get_layer_lr_mult(layer):
-    """The lr_mult of weights and bias of a layer that has them."""
+    """The lr_mult of weights and bias, for a layer with parameters."""
     if layer.type not in ("Convolution", "Deconvolution", "InnerProduct"):
         raise ValueError(f"a {layer.type} layer has no weights")
     given = [param.lr_mult for param in layer.param][:2]
@@ -84,7 +84,7 @@ def get_layer_lr_mult(layer):
 
 
 def _window(layer):
-    """Kernel, stride and pad of a layer that has a window."""
+    """Kernel, stride and pad of a layer with a window."""
     if layer.type == "Pooling":
         param = layer.pooling_param
         return param.kernel_size, param.stride, param.pad
@@ -94,7 +94,7 @@ def _window(layer):
 
 
 def get_layer_label(layer, rankdir, display_lrm=False):
-    """What is written into a layer's node."""
+    """The label of a layer's node."""
     kind = layer.type
     if kind == "Pooling":
         kind += " " + get_pooling_types_dict()[layer.pooling_param.pool]
@@ -146,7 +146,7 @@ def draw_net(caffe_net, rankdir, ext="png", phase=None, display_lrm=False):
 
 
 def draw_net_to_file(caffe_net, filename, rankdir="LR", phase=None, display_lrm=False):
-    """The same into a file, by its suffix; .raw is dot's own language."""
+    """As draw_net, into a file, in the format of its suffix; .raw is dot's own language."""
     drawn = draw_net(caffe_net, rankdir, filename.rpartition(".")[2], phase, display_lrm)
     with open(filename, "wb") as file:
         file.write(drawn)

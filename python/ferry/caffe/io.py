@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""caffe.io: pictures, what is done to them before a net sees them, and Caffe's messages of arrays."""
+"""caffe.io: pictures, their preprocessing, and Caffe's messages of arrays."""
 
 import importlib
 
@@ -11,7 +11,7 @@ from . import _state
 
 
 def __getattr__(name):
-    """caffe_pb2 and skimage, as pycaffe's io has them: imported when a script asks for them."""
+    """Imports caffe_pb2 and skimage, which pycaffe's io contains, when a script requests them."""
     if name == "caffe_pb2":
         return _messages()
     if name == "skimage":
@@ -37,7 +37,8 @@ def _messages():
 
 
 def blobproto_to_array(blob, return_diff=False):
-    """The values of a BlobProto, or its diff, in its shape; ValueError where it has none that fits."""
+    """The values of a BlobProto, or its diff, in its shape; ValueError if there are none, or they do not fit
+    the shape."""
     values = np.array(blob.diff if return_diff else blob.data, np.float32)
     if any(blob.HasField(name) for name in ("num", "channels", "height", "width")):
         return values.reshape(blob.num, blob.channels, blob.height, blob.width)
@@ -45,7 +46,7 @@ def blobproto_to_array(blob, return_diff=False):
 
 
 def array_to_blobproto(arr, diff=None):
-    """A BlobProto with an array's values, and a diff."""
+    """A BlobProto with an array's values, and optionally a diff."""
     blob = _messages().BlobProto()
     blob.shape.dim.extend(arr.shape)
     blob.data.extend(np.asarray(arr, np.float64).ravel().tolist())
@@ -94,7 +95,7 @@ def datum_to_array(datum):
 # ---- pictures -----------------------------------------------------------------------------------------------
 
 def load_image(filename, color=True):
-    """A .png or .jpg as height × width × 3 floats of 0 to 1, red first; × 1 where color is False."""
+    """A .png or .jpg as height × width × 3 floats from 0 to 1, red first; × 1 if color is False."""
     blob = _blob.Blob(_state.runtime().device("cpu") if _has_cpu() else _state.device(), None, "uint8")
     lib.ferry_image_read(text(filename), 3 if color else 1, blob._use())
     planes = blob.data.astype(np.float32) / np.float32(255)
@@ -110,8 +111,8 @@ def _has_cpu():
 
 
 def _corners(old, new):
-    """For each of `new` pixels along an axis of `old`: the two that it lies between, and how far along. Those
-    outside have number −1."""
+    """For each of `new` pixels along an axis of `old`: the numbers of its two neighbours, and the fraction
+    between them. Neighbours outside the axis have number −1."""
     at = (np.arange(new) + 0.5) * (old / new) - 0.5
     low = np.floor(at).astype(int)
     part = (at - low).astype(np.float32)
@@ -126,8 +127,8 @@ def _nearest(im, new_dims):
 
 
 def _bilinear(im, new_dims, outside):
-    """Between pixels' centres; what lies outside has the value `outside`."""
-    padded = np.pad(im, [(0, 1), (0, 1), (0, 0)], constant_values=outside)  # −1 is the last
+    """Interpolates between pixels' centres; pixels outside have the value `outside`."""
+    padded = np.pad(im, [(0, 1), (0, 1), (0, 0)], constant_values=outside)  # −1 is the last element
     (rows, down), (columns, along) = (_corners(old, new) for old, new in zip(im.shape[:2], new_dims))
     down = down[:, None, None]
     mixed = padded[rows[0]] * (1 - down) + padded[rows[1]] * down
@@ -136,12 +137,12 @@ def _bilinear(im, new_dims, outside):
 
 
 def resize_image(im, new_dims, interp_order=1):
-    """A picture, height × width × channels, in another size, as float32: between pixels' centres, without
-    smoothing first. In pictures of 1 and 3 channels what lies outside has their least value, as in pycaffe,
-    which shows at the edge of what grows; in others the edge goes on. interp_order 0 is the nearest pixel, 1
-    bilinear; others are Unsupported."""
+    """Resizes a picture, height × width × channels, to float32: interpolates between pixels' centres, without
+    smoothing first. In pictures of 1 and 3 channels the pixels outside have the picture's least value, as in
+    pycaffe, which is visible at the edges of an enlarged picture; in others the edge is repeated.
+    interp_order 0 is the nearest pixel, 1 bilinear; others are Unsupported."""
     if interp_order not in (0, 1):
-        raise _errors.Unsupported(f"resize_image: interp_order {interp_order}; 0 and 1 there are")
+        raise _errors.Unsupported(f"resize_image: interp_order {interp_order}: expected 0 or 1")
     im = np.asarray(im, np.float32)
     new_dims = tuple(int(side) for side in new_dims)
     if interp_order == 0:
@@ -152,7 +153,7 @@ def resize_image(im, new_dims, interp_order=1):
 
 
 def _zoomed(im, new_dims):
-    """Corner on corner, for other numbers of channels."""
+    """Interpolates with aligned corners, for other numbers of channels."""
     for axis, new in enumerate(new_dims):
         old = im.shape[axis]
         at = np.linspace(0, old - 1, new) if new > 1 else np.zeros(1)
@@ -163,7 +164,7 @@ def _zoomed(im, new_dims):
 
 
 def oversample(images, crop_dims):
-    """Of each picture its four corners and its centre, and the same mirrored: 10 × N crops."""
+    """The four corners and the centre of each picture, and their mirror images: 10 × N crops."""
     height, width = images[0].shape[:2]
     rows, columns = int(crop_dims[0]), int(crop_dims[1])
     at = [(i, j) for i in (0, height - rows) for j in (0, width - columns)]
@@ -172,12 +173,12 @@ def oversample(images, crop_dims):
     return np.array([crop for five in crops for crop in five + [one[:, ::-1] for one in five]], np.float32)
 
 
-# ---- what nets want -----------------------------------------------------------------------------------------
+# ---- preprocessing ------------------------------------------------------------------------------------------
 
 class Transformer:
-    """Makes pictures what the inputs of a net want: Transformer({"data": net.blobs["data"].data.shape}). In
-    this order: resized, transposed, channels in another order, times raw_scale, minus the mean, times
-    input_scale."""
+    """Converts pictures to inputs of a net: Transformer({"data": net.blobs["data"].data.shape}). The steps
+    are, in this order: resizing, transposition, reordering of channels, times raw_scale, minus the mean,
+    times input_scale."""
 
     def __init__(self, inputs):
         self.inputs = inputs
@@ -186,11 +187,11 @@ class Transformer:
 
     def _shape(self, in_):
         if in_ not in self.inputs:
-            raise _errors.InvalidArgument(f"{in_!r} is no input: {', '.join(self.inputs)}")
+            raise _errors.InvalidArgument(f"{in_!r} is not an input; the inputs are {', '.join(self.inputs)}")
         return tuple(self.inputs[in_])
 
     def preprocess(self, in_, data):
-        """A picture, height × width × channels, as channels × height × width float32 for the net."""
+        """Converts a picture, height × width × channels, to channels × height × width float32 for the net."""
         size = self._shape(in_)[2:]
         made = np.asarray(data).astype(np.float32)
         if made.shape[:2] != size:
@@ -205,7 +206,7 @@ class Transformer:
         return made * np.float32(self.input_scale.get(in_, 1))
 
     def deprocess(self, in_, data):
-        """The way back, but for the size."""
+        """The reverse of preprocess, except for the size."""
         self._shape(in_)
         made = np.array(data, np.float32).squeeze() / np.float32(self.input_scale.get(in_, 1))
         if in_ in self.mean:
@@ -216,24 +217,26 @@ class Transformer:
         return made.transpose(np.argsort(self.transpose[in_])) if in_ in self.transpose else made
 
     def set_transpose(self, in_, order):
-        """The order of the axes: (2, 0, 1) makes height × width × channels channels × height × width."""
+        """Sets the order of the axes: (2, 0, 1) makes height × width × channels channels × height × width."""
         if len(order) != len(self._shape(in_)) - 1:
             raise _errors.InvalidArgument(f"set_transpose: {len(order)} axes for those of {self._shape(in_)[1:]}")
         self.transpose[in_] = tuple(order)
 
     def set_channel_swap(self, in_, order):
-        """The order of the channels: (2, 1, 0) makes RGB BGR."""
+        """Sets the order of the channels: (2, 1, 0) makes RGB BGR."""
         if len(order) != self._shape(in_)[1]:
             raise _errors.InvalidArgument(f"set_channel_swap: {len(order)} channels for {self._shape(in_)[1]}")
         self.channel_swap[in_] = tuple(order)
 
     def set_raw_scale(self, in_, scale):
-        """What values are multiplied by before the mean is subtracted: 255 for pictures of 0 to 1."""
+        """Sets the factor by which values are multiplied before the mean is subtracted: 255 for pictures from
+        0 to 1."""
         self._shape(in_)
         self.raw_scale[in_] = scale
 
     def set_mean(self, in_, mean):
-        """What is subtracted: a value a channel, or channels × height × width, which is resized to fit."""
+        """Sets the mean, which is subtracted: one value for each channel, or channels × height × width,
+        resized to fit."""
         shape = self._shape(in_)[1:]
         mean = np.asarray(mean)
         if mean.ndim == 1:
@@ -249,6 +252,6 @@ class Transformer:
         self.mean[in_] = mean.astype(np.float32)
 
     def set_input_scale(self, in_, scale):
-        """What values are multiplied by behind everything else."""
+        """Sets the factor by which values are multiplied last."""
         self._shape(in_)
         self.input_scale[in_] = scale

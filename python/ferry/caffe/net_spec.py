@@ -13,20 +13,20 @@ from .proto import caffe_pb2
 
 
 def param_name_dict():
-    """By the name of a layer type: its parameters' field, without _param."""
+    """The name of the parameters' field of each layer type, without _param."""
     fields = (field for field in caffe_pb2.LayerParameter.DESCRIPTOR.fields
               if field.name.endswith("_param"))
     return {field.message_type.name[:-len("Parameter")]: field.name[:-len("_param")] for field in fields}
 
 
 def to_proto(*tops):
-    """A NetParameter of the layers that these tops need."""
+    """A NetParameter of the layers that these tops depend on."""
     return _Writer({}).write(tops)
 
 
 def assign_proto(proto, name, val):
-    """Sets a field of a message: dictionaries are messages, lists are fields that repeat; a single value of a
-    field that repeats is a list of it."""
+    """Sets a field of a message: dictionaries are messages, lists are repeated fields; a single value of a
+    repeated field counts as a list."""
     field = getattr(proto, name)
     if hasattr(field, "extend"):
         values = list(val) if isinstance(val, (list, tuple)) else [val]
@@ -48,18 +48,18 @@ def _assign_all(message, values):
 
 
 class Top:
-    """One of what a layer makes."""
+    """A top of a layer."""
 
     def __init__(self, fn, n):
         self.fn, self.n = fn, n
 
     def to_proto(self):
-        """A NetParameter of what it needs."""
+        """A NetParameter of the layers that the top depends on."""
         return to_proto(self)
 
 
 class Function:
-    """A layer: its type, the tops that it takes, and its parameters."""
+    """A layer: its type, its bottoms, and its parameters."""
 
     def __init__(self, type_name, inputs, params):
         for index, given in enumerate(inputs):
@@ -72,12 +72,12 @@ class Function:
         self.tops = tuple(Top(self, n) for n in range(self.ntop))
 
     def to_proto(self):
-        """A NetParameter of what it needs, itself the last."""
+        """A NetParameter of the layers that this layer depends on, and of the layer itself."""
         return to_proto(self)
 
 
 class _Writer:
-    """Gives layers and tops their names, those that were given and else Convolution1, Convolution2."""
+    """Names layers and tops: the assigned names, or else Convolution1, Convolution2."""
 
     def __init__(self, names):
         self._names, self._counts = names, Counter()
@@ -118,7 +118,7 @@ class _Writer:
 
 
 class NetSpec:
-    """Tops by the names that they are assigned to; to_proto writes what they need."""
+    """Tops by the names that they are assigned to; to_proto writes the layers that they depend on."""
 
     def __init__(self):
         super().__setattr__("tops", OrderedDict())
@@ -144,8 +144,8 @@ class NetSpec:
 
 
 class Layers:
-    """L.Convolution(bottom, kernel_size=3): the tops of a new layer, one or a tuple; the layer where ntop is
-    0."""
+    """L.Convolution(bottom, kernel_size=3): the tops of a new layer, one or a tuple; the layer itself if ntop
+    is 0."""
 
     def __getattr__(self, name):
         def make(*inputs, **params):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What scripts take from caffe.pycaffe: the same as from the package."""
+"""The names that scripts import from caffe.pycaffe: those of the package."""
 
 from ._net import Net
 from ._solver import NCCL, AdaDeltaSolver, AdaGradSolver, AdamSolver, NesterovSolver, RMSPropSolver, SGDSolver

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""cv2.dnn's surface over ferry, for Caffe models: scripts that OpenCV 5, which reads them no longer, leaves behind.
+"""cv2.dnn's interface over ferry, for Caffe models: for scripts of OpenCV 4, since OpenCV 5 does not read
+such models.
 
     import ferry.dnn as dnn
     net = dnn.readNetFromCaffe("deploy.prototxt", "model.caffemodel")
     net.setInput(dnn.blobFromImage(image, 1, (224, 224), (104, 117, 123)))
     scores = net.forward()
 
-ferry.dnn.install() puts the functions into an installed cv2, and `python -m ferry.dnn script.py` runs a script with
-them. It needs NumPy alone; doc/dnn.md says what there is and what is different."""
+ferry.dnn.install() adds the functions to an installed cv2, and `python -m ferry.dnn script.py` runs a script
+with them. The module needs only NumPy; doc/dnn.md lists the functions and the differences."""
 
 from ._error import error
 from .constants import (DNN_BACKEND_CANN, DNN_BACKEND_CUDA, DNN_BACKEND_DEFAULT, DNN_BACKEND_HALIDE,
@@ -28,6 +29,6 @@ from .params import (DNN_LAYOUT_NCDHW, DNN_LAYOUT_NCHW, DNN_LAYOUT_ND, DNN_LAYOU
                      DNN_PMODE_NULL, Image2BlobParams)
 from .read import readNet, readNetFromCaffe
 
-# The module `install` has the name of its function, which is meant here.
+# The function `install`; the module `install` has the same name.
 __all__ = [name for name in dir() if not name.startswith("_") and name not in (
     "constants", "cost", "custom", "image", "model", "net", "nms", "params", "read")]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""python -m ferry.dnn script.py arguments…, or -m MODULE arguments…: runs a script or a module for which cv2.dnn
-reads Caffe models by ferry."""
+"""python -m ferry.dnn script.py arguments…, or -m MODULE arguments…: runs a script or a module in which
+cv2.dnn reads Caffe models by ferry."""
 
 import sys
 

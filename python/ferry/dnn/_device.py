@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which device of ferry's a target of cv2.dnn's is."""
+"""The ferry device of a target of cv2.dnn."""
 
 import os
 import warnings
@@ -14,8 +14,8 @@ _PLUGINS = {DNN_TARGET_CPU: "cpu", DNN_TARGET_CPU_FP16: "cpu", DNN_TARGET_OPENCL
 
 
 def device_of(target):
-    """FERRY_BACKEND's device where that is set: it is its user's last word. Else the target's, or the CPU with a
-    warning where there is none, as in OpenCV."""
+    """The device of FERRY_BACKEND if that is set: it has precedence over the script. Otherwise the target's
+    device, or the CPU with a warning if there is none, as in OpenCV."""
     runtime = _state.runtime()
     if os.environ.get("FERRY_BACKEND"):
         return runtime.device()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Errors: cv2.error where there is a cv2, else an exception with the same attributes."""
+"""Errors: cv2.error if cv2 is installed, otherwise an exception with the same attributes."""
 
 import functools
 
@@ -14,7 +14,7 @@ except ImportError:
 
         code, err, func, file, line, msg = 0, "", "", "", 0, ""
 
-# OpenCV's codes, and the words that it has for them.
+# OpenCV's codes, and its words for them.
 ERROR, NO_MEMORY, BAD_ARGUMENT, BAD_FLAG = -2, -4, -5, -206
 BAD_SIZE, NOT_FOUND, UNMATCHED, BAD_FORMAT, NOT_IMPLEMENTED, ASSERTION = -201, -204, -209, -210, -213, -215
 _WORDS = {ERROR: "Unspecified error", BAD_SIZE: "Incorrect size of input array",
@@ -37,12 +37,12 @@ def made(code, line, function):
 
 
 def of_ferry(raised, function):
-    """The error for one of ferry's."""
+    """Converts an error of ferry."""
     return made(_OF_FERRY.get(type(raised), ERROR), str(raised), function)
 
 
 def arguments_in_cv2s_form(function):
-    """The function, whose errors of wrong arguments are cv2's, as those of OpenCV's functions with several overloads."""
+    """Wraps a function so that wrong arguments raise cv2's error of a function with several overloads."""
     @functools.wraps(function)
     def run(*arguments, **named):
         try:
@@ -53,7 +53,7 @@ def arguments_in_cv2s_form(function):
 
 
 def in_cv2s_form(function):
-    """The function, whose errors of ferry are cv2's."""
+    """Wraps a function so that errors of ferry become cv2's."""
     @functools.wraps(function)
     def run(*arguments, **named):
         try:

@@ -6,8 +6,9 @@ import inspect
 
 
 def by_position(forms, arguments, named):
-    """The arguments with the named ones in their places: those of the first form that has all of these names, without
-    a gap, after the arguments by position. None if no form has them. A form is (names, how many must be given)."""
+    """The arguments with the named ones in their positions: those of the first form that has all of these
+    names, without a gap, after the positional arguments. None if no form has them. A form is (names, the
+    number of required ones)."""
     for names, required in forms:
         rest = names[len(arguments):][:len(named)]
         if set(rest) == set(named) and len(arguments) + len(rest) >= required:
@@ -16,8 +17,9 @@ def by_position(forms, arguments, named):
 
 
 def overloaded(*forms):
-    """Lets a function take the named arguments of several forms, such as "image [blob param]", whose last two are
-    optional; it gets them by position. `self` is not in them. Other names are the function's own."""
+    """Lets a function accept the named arguments of several forms, such as "image [blob param]", whose last
+    two are optional; the function gets them by position. The forms omit `self`. Other names are the
+    function's own."""
     lists = [(form.replace("[", "").replace("]", "").split(), len(form.partition("[")[0].split())) for form in forms]
 
     def decorated(function):

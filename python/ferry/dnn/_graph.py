@@ -9,9 +9,9 @@ INPUT = "_input"
 
 
 class Node:
-    """A layer: its place in ferry's net, its name here and in the text, type, bottoms and tops, of each top the layer
-    that had made it by then, and whether a later layer takes one of its tops. Silence, which has no tops, has its
-    bottoms as tops, as in OpenCV, whose layer passes them on."""
+    """A layer: its index in ferry's net, its name here and in the text, its type, bottoms and tops; for each top the
+    layer that had written it by then; and whether a later layer consumes one of its tops. Silence, which has no
+    tops, has its bottoms as tops, as in OpenCV, whose layer passes them on."""
 
     def __init__(self, place, name, written, kind, bottoms, tops):
         self.place, self.name, self.written, self.type = place, name, written, kind
@@ -21,7 +21,7 @@ class Node:
 
     @property
     def is_end(self):
-        """Whether its tops are outputs of the net: no layer takes them."""
+        """Whether the layer's tops are outputs of the net: no layer consumes them."""
         return not self.consumed and self.type != "Silence"
 
 
@@ -63,31 +63,32 @@ class Graph:
         for bottom in bottoms:
             self.nodes[self._maker[bottom]].consumed = True
         self._maker.update((top, len(self.nodes)) for top in tops)
-        shown = tops[0] if kind == "Convolution" else name  # as OpenCV's importer has it
+        shown = tops[0] if kind == "Convolution" else name  # as in OpenCV's importer
         if kind == "Silence":
             tops = [self.made_by(bottom) for bottom in bottoms]
         self.nodes.append(Node(place, self._free(shown), name, kind, bottoms, tops))
         self.nodes[-1].makers = [self._maker[top] for top in tops]
 
     def _free(self, name):
-        """Of layers with one name the second is called name_1."""
+        """A unique name: if two layers have one name, the second is called name_1."""
         seen = self._taken[name] = self._taken.get(name, -1) + 1
         return f"{name}_{seen}" if seen else name
 
     def number(self, name):
-        """The number of a layer; −1 of one that the net does not have."""
+        """The number of a layer; −1 for a layer that the net lacks."""
         return self._ids.get(name, -1)
 
     def made_by(self, blob):
-        """The top that a blob is a copy of, where a split made it; else itself."""
+        """The top that a blob is a copy of, if a split made it; otherwise the blob itself."""
         return self._origin.get(blob, blob)
 
     def names(self):
-        """Of all layers but 0."""
+        """The names of all layers except layer 0."""
         return tuple(node.name for node in self.nodes[1:])
 
     def unconnected(self):
-        """The numbers of the layers of which no layer takes a top; 0 among them in a net that takes no input."""
+        """The numbers of the layers whose tops no layer consumes; 0 is among them if no layer consumes an
+        input."""
         return [number for number, node in enumerate(self.nodes) if not node.consumed]
 
     def is_overwritten(self, number):

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""cv2.resize's INTER_LINEAR in NumPy: fixed-point numbers for bytes, as OpenCV has them, float32 otherwise."""
+"""cv2.resize's INTER_LINEAR in NumPy: fixed-point numbers for bytes, as in OpenCV, otherwise float32."""
 
 import numpy as np
 
-# The bits of a coefficient for bytes.
+# The number of bits of a coefficient for bytes.
 _BITS = 11
 
 
 def _taps(old, new, scale, across):
-    """For each of `new` pixels along an axis of `old`: the two pixels it is mixed of, and the second's part.
-    Outside the image OpenCV takes the edge's pixel alone across a row, and mixes it with itself down a column,
-    which rounds otherwise."""
+    """For each of `new` pixels along an axis of `old`: its two source pixels, and the weight of the second.
+    Outside the image OpenCV uses only the edge's pixel along a row, and mixes it with itself along a column,
+    which rounds differently."""
     at = ((np.arange(new) + 0.5) * scale - 0.5).astype(np.float32)
     low = np.floor(at).astype(np.int64)
     part = at - low.astype(np.float32)
@@ -46,7 +46,8 @@ def _mixed(image, rows, columns):
 
 
 def _halved(image):
-    """Each pixel the mean of four: OpenCV takes its area method at exactly half the size."""
+    """Halves an image: each pixel is the mean of four, because OpenCV uses its area method at exactly half
+    the size."""
     four = image[0::2, 0::2], image[0::2, 1::2], image[1::2, 0::2], image[1::2, 1::2]
     if image.dtype == np.uint8:
         return ((sum(one.astype(np.int32) for one in four) + 2) >> 2).astype(np.uint8)
@@ -55,8 +56,8 @@ def _halved(image):
 
 
 def resized(image, width, height, factor=None):
-    """An image, height × width (× channels), in another size. `factor`: what both sides are multiplied by, where
-    that is given in place of the size, which is then rounded."""
+    """Resizes an image, height × width (× channels). If `factor` is given instead of the size, both sides are
+    multiplied by it and rounded."""
     if image.shape[:2] == (height, width):
         return image
     whole = image if image.ndim == 3 else image[:, :, None]
@@ -74,7 +75,7 @@ def resized(image, width, height, factor=None):
 
 
 def saturated(values, dtype):
-    """Numbers as an image's elements: rounded and limited where those are integers."""
+    """Converts numbers to an image's element type: rounded and limited if that is an integer type."""
     if np.dtype(dtype).kind == "f":
         return values.astype(dtype)
     limits = np.iinfo(dtype)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A net of ferry's that is open for some of its blobs, with NumPy's memory as that of its inputs and outputs."""
+"""An open net of ferry for some of its blobs, with NumPy arrays as the memory of its inputs and outputs."""
 
 import ctypes
 import sys
@@ -18,7 +18,7 @@ _adopt, _access, _forward = lib.ferry_memory_adopt, lib.ferry_blob_access, lib.f
 
 
 def _alone():
-    """The count of sys.getrefcount for an array that only a slot references."""
+    """The result of sys.getrefcount for an array that only one slot references."""
     slot = [np.empty(1)]
     return sys.getrefcount(slot[0])
 
@@ -27,7 +27,7 @@ _ALONE = _alone()
 
 
 def open_net(device, text, name, keep=(), only=False, fuse=True):
-    """The handle of a net in TEST of a prototxt's text, which errors call `name`."""
+    """The handle of a net in TEST, opened from a prototxt's text; errors call it `name`."""
     kept = (ctypes.c_char_p * len(keep))(*(one.encode() for one in keep))
     options = _abi.NetOptions(struct_size=ctypes.sizeof(_abi.NetOptions), phase=_abi.PHASES["test"], text=text,
                               text_size=len(text), keep=kept, keep_count=len(kept), only=int(only),
@@ -42,7 +42,7 @@ def shape_of(blob):
 
 
 def _address(array):
-    """The address of an array's first element; NumPy's own attributes take five times as long."""
+    """The address of an array's first element; five times as fast as NumPy's own attributes."""
     if array.flags.writeable and array.size:
         return ctypes.addressof(_BYTE.from_buffer(array))
     return array.__array_interface__["data"][0]
@@ -59,7 +59,7 @@ class _Input:
         self.place = _abi.Ref()
 
     def take(self, array, stamp):
-        """Adopts the array, which is contiguous, without a copy; whether the shape changes."""
+        """Adopts the array, which is contiguous, without a copy; returns whether the shape changes."""
         reshaped = self.shape != array.shape
         if reshaped:
             self.shape = None
@@ -72,8 +72,8 @@ class _Input:
         return reshaped
 
     def _reshape(self, array):
-        """To the array's shape. A memory that has been in use for more bytes adopts none of fewer, so that a blob
-        that shrinks gets another memory."""
+        """Gives the blob the array's shape. A memory with more bytes in use cannot adopt fewer, so a blob
+        that shrinks gets a new memory."""
         shrinks = array.size < lib.ferry_blob_element_count(self.blob)
         shape = _int64s(array.shape)
         lib.ferry_blob_reshape(self.blob, shape, len(shape), None)
@@ -86,9 +86,9 @@ class _Input:
 
 
 class _Output:
-    """A blob that is looked at. Its host copy is an array that the next pass leaves alone where it is referenced
-    elsewhere: the blob then gets another one. Where a memory is also that of a blob in `sources`, which no pass
-    writes, arrays are copies."""
+    """A blob that the caller reads. Its host copy is an array. If the caller references that array, the next
+    pass does not change it: the blob gets a new one. If the blob shares its memory with one in `sources`,
+    which no pass writes, the caller gets copies."""
 
     __slots__ = ("blob", "array", "address", "ref", "sources", "reshapes", "shape", "memory", "held", "out")
 
@@ -99,7 +99,7 @@ class _Output:
         self.out = ctypes.byref(self.ref)
 
     def reshaped(self):
-        """After a change of the blob's shape."""
+        """Called after a change of the blob's shape."""
         self._hold()
         self.array = self.address = self.shape = None
 
@@ -109,12 +109,12 @@ class _Output:
             self.held = self.array
 
     def make_room(self):
-        """Before a pass."""
+        """Prepares a pass: replaces an array that the caller references."""
         if self.array is None or sys.getrefcount(self.array) > _ALONE:
             self.renew()
 
     def renew(self):
-        """Gives the blob a new array in the shape that it has now."""
+        """Gives the blob a new array in its current shape."""
         if self.shape is None or self.reshapes:
             self._look()
         array = np.empty(self.shape, np.float32)
@@ -125,21 +125,21 @@ class _Output:
             try:
                 _adopt(self.memory, None, self.ref, array.nbytes, 0, None, None)
                 self.held = None
-            except Error:  # a part of a memory, or one that has been in use for more bytes
+            except Error:  # a part of a memory, or a memory with more bytes in use
                 self._hold()
                 address = None
         self.array, self.address = array, address
 
     def _look(self):
-        """The shape, and the memory if it can be an array's."""
+        """Finds the shape, and the memory if an array can replace it."""
         self.shape = shape_of(self.blob)
         memory = lib.ferry_blob_data_memory(self.blob)
         own = 0 not in self.shape and all(lib.ferry_blob_data_memory(one) != memory for one in self.sources)
         self.memory = memory if own else None
 
     def get(self):
-        """The array behind a pass; a copy where the pass decided the shape, which it may if the net `reshapes`, or
-        where the host copy is elsewhere."""
+        """The array after a pass. A copy if the pass changed the shape, which is possible only if the net
+        `reshapes`, or if the host's copy is not in the array."""
         ref = self.ref
         _access(self.blob, 0, None, _READ, None, self.out)
         if ref.handle == self.address and not ref.offset and (
@@ -148,7 +148,7 @@ class _Output:
         return self.copy()
 
     def copy(self):
-        """A copy of what the blob holds."""
+        """A copy of the blob's contents."""
         array = np.empty(shape_of(self.blob), np.float32)
         if array.size:
             _access(self.blob, 0, None, _READ, None, self.out)
@@ -179,7 +179,7 @@ class Runner:
         return {name: shape_of(one.blob) for name, one in self._inputs.items()}
 
     def output(self, name):
-        """The blob of that name, to be looked at."""
+        """The output object of a blob, by name."""
         found = self._outputs.get(name)
         if found is None:
             found = self._outputs[name] = _Output(lib.ferry_net_blob_find(self.handle, name.encode()),
@@ -199,17 +199,18 @@ class Runner:
                 one.reshaped()
 
     def run(self, given, names):
-        """The arrays of the blobs of those names, behind a pass."""
+        """Runs a pass, and returns the arrays of the blobs of those names."""
         self.feed(given)
         wanted = [self.output(name) for name in names]
-        for one in self._outputs.values():  # also of arrays that an earlier pass gave
+        for one in self._outputs.values():  # also the arrays of earlier passes
             one.make_room()
         _forward(self._pointer, None)
         return [one.get() for one in wanted]
 
     def run_to(self, given, stops):
-        """Copies of blobs behind layers, (layer's place, blob's name) in the net's order: contents that a later
-        layer overwrites in place are copied before it runs."""
+        """Runs a pass, and returns copies of blobs after layers, given as (index of the layer, name of the
+        blob) in the net's order: contents that a later layer overwrites in place are copied before that layer
+        runs."""
         self.feed(given)
         made, done = {}, -1
         for place, name in stops:
@@ -223,7 +224,7 @@ class Runner:
         return lib.ferry_layer_name(lib.ferry_net_layer_at(self.handle, place))
 
     def reshaped(self, shapes):
-        """Brings every blob to what these shapes of the inputs make of it."""
+        """Reshapes all blobs for these shapes of the inputs."""
         for name, one in self._inputs.items():
             one.shape = one.stamp = None
             lib.ferry_blob_reshape(one.blob, _int64s(shapes[name]), len(shapes[name]), None)

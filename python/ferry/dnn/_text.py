@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A prototxt's text: inputs to which it gives no shape, since cv2.dnn takes that of the first blob, and layers of types
-that a program registered."""
+"""Changes of a prototxt's text: shapes for inputs without one, which cv2.dnn takes from the first blob, and
+layers of types that a program registered."""
 
 import re
 
@@ -8,7 +8,7 @@ _TOKEN = re.compile(rb"""#[^\n]*|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[{}<>]|[^\s
 
 
 class _Part:
-    """A message of the text: its fields as (name, value), where a value is a token or a part."""
+    """A message of the text: its fields as (name, value); a value is a token or a message."""
 
     def __init__(self):
         self.fields, self.begin, self.end = [], 0, 0
@@ -18,7 +18,7 @@ class _Part:
 
 
 def _parse(text):
-    """The fields of a text, as far as its braces go."""
+    """Parses the fields of a text, as far as braces require."""
     stack, name = [_Part()], None
     for found in _TOKEN.finditer(text):
         token = found.group()
@@ -54,7 +54,8 @@ def _is_shapeless(layer):
 
 
 def _places(text):
-    """Of the inputs without a shape: name, where the text has to say more, and what around the shape."""
+    """For each input without a shape: its name, the position in the text for the shape, and the text around
+    the shape."""
     whole, places = _parse(text), []
     if not whole.all(b"input_dim") and not whole.all(b"input_shape"):
         places += [(_name(token), whole.end, "input_shape { %s }") for token in whole.all(b"input")
@@ -66,7 +67,7 @@ def _places(text):
 
 
 def is_empty(text):
-    """Whether it names no layer."""
+    """Whether the text has no layers."""
     whole = _parse(text)
     return not whole.all(b"layer") and not whole.all(b"layers")
 
@@ -77,7 +78,7 @@ def shapeless(text):
 
 
 def with_shapes(text, shapes):
-    """The text with a shape for each of those."""
+    """The text with a shape for each of those inputs."""
     for name, at, form in reversed(_places(text)):
         shape = " ".join(f"dim: {dim}" for dim in shapes[name])
         text = text[:at] + f"\n{form % shape}\n".encode() + text[at:]
@@ -85,7 +86,7 @@ def with_shapes(text, shapes):
 
 
 def with_a_layer(text):
-    """A text without layers with one, and with shapes of all inputs."""
+    """Adds a layer to a text without layers, and shapes of all inputs."""
     return with_shapes(text, {name: (1,) for name in shapeless(text)}) + b"""
 layer { type: "DummyData" top: "ferry" dummy_data_param { shape { dim: 1 } } }"""
 
@@ -103,7 +104,7 @@ def types(text):
 
 
 def replaced(text, kinds, body):
-    """The text in which each layer of those types has its name, bottoms, tops and phases, and the rest from
+    """The text in which each layer of those types keeps only its name, bottoms, tops and phases, followed by
     body(type, parameters)."""
     for layer in reversed(_layers(_parse(text))):
         kind = _type_of(layer)
@@ -134,7 +135,8 @@ def _printed(name, value):
 
 
 def _parameters(layer):
-    """The fields of a layer's messages, as cv2.dnn gives them to a registered class: repeated ones as tuples."""
+    """The fields of a layer's messages, as cv2.dnn passes them to a registered class: repeated fields as
+    tuples."""
     found = {}
     for name, part in layer.fields:
         if isinstance(part, _Part) and name not in (*_KEPT, b"param", b"blobs"):
@@ -145,7 +147,7 @@ def _parameters(layer):
 
 
 def _value(token):
-    """A number, a string, or an enumeration's name; of true and false 1 and 0."""
+    """A number, a string, or an enumeration's name; 1 and 0 for true and false."""
     if token[:1] in (b'"', b"'"):
         return _name(token)
     if token in (b"true", b"false"):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How many operations OpenCV counts for a layer, by its own rules: a grouped convolution as a whole one."""
+"""The number of operations that OpenCV counts for a layer, by its own rules: a grouped convolution counts as
+one without groups."""
 
 from math import prod
 
@@ -7,7 +8,7 @@ from .._library import lib
 
 
 def count(shape):
-    """The elements of a shape."""
+    """The number of elements of a shape."""
     return prod(shape)
 
 
@@ -42,7 +43,7 @@ def _integer(message, name, other):
 
 def _pooling(message, _params, _ins, outs):
     param = lib.ferry_proto_message(message, b"pooling_param", 0)
-    side = _integer(param, b"kernel_size", 1)  # of a global one OpenCV counts 1
+    side = _integer(param, b"kernel_size", 1)  # OpenCV counts 1 for global pooling
     window = _integer(param, b"kernel_h", side) * _integer(param, b"kernel_w", side)
     return _all(outs) * (window + (1 if lib.ferry_proto_integer(param, b"pool", 0) == 1 else 0))
 
@@ -62,5 +63,5 @@ _OF = {"BatchNorm": _per_output(3), "Convolution": _convolution, "Deconvolution"
 
 
 def flops(_number, kind, message, params, ins, outs):
-    """Of one layer; 0 of a type that is not in the table, such as one that only moves its input."""
+    """The operations of one layer; 0 for a type without a rule, such as one that only moves its input."""
     return _OF[kind](message, params, ins, outs) if kind in _OF else 0

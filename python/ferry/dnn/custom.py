@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layers of a program's own classes, by cv2.dnn_registerLayer: also in the place of types that ferry has."""
+"""Layers of the program's own classes, by cv2.dnn_registerLayer, which may also replace ferry's types."""
 
 import ctypes
 import itertools
@@ -15,14 +15,14 @@ from . import _text
 from ._error import ASSERTION, made
 from ._runner import shape_of
 
-# ferry's type of such a layer; python_param's param_str has the number of its entry.
+# ferry's type of such layers; python_param's param_str is the number of the layer's entry.
 TYPE = "RegisteredLayer"
 
-_classes = {}  # of each type the classes, of which the latest counts
+_classes = {}  # the classes of each type, of which the latest is used
 _changes = itertools.count(1)
 _numbers = itertools.count(1)
 _entries = weakref.WeakValueDictionary()
-_objects = {}  # by the number that is a layer's state
+_objects = {}  # by the number in a layer's state
 
 
 class Registry:
@@ -32,9 +32,9 @@ class Registry:
 
 
 def registerLayer(type, class_):  # pylint: disable=redefined-builtin
-    """Layers of this type are objects of the class: class_(params, blobs), with getMemoryShapes(inputs' shapes), which
-    gives the outputs' shapes, and forward(inputs), which gives the outputs. `params` has the fields of the layer's
-    messages; `blobs` is empty. It counts for nets that have not run yet."""
+    """Makes layers of this type objects of the class: class_(params, blobs), with getMemoryShapes(inputs'
+    shapes), which returns the outputs' shapes, and forward(inputs), which returns the outputs. `params` has
+    the fields of the layer's messages; `blobs` is empty. Applies to nets that have not run yet."""
     if not callable(class_):
         raise TypeError("class is not callable")
     _classes.setdefault(str(type), []).append(class_)
@@ -42,7 +42,7 @@ def registerLayer(type, class_):  # pylint: disable=redefined-builtin
 
 
 def unregisterLayer(type):  # pylint: disable=redefined-builtin
-    """Takes back the latest registerLayer of the type. Without one nothing happens."""
+    """Removes the latest registerLayer of the type. No effect without one."""
     found = _classes.get(str(type))
     if found:
         found.pop()
@@ -50,7 +50,7 @@ def unregisterLayer(type):  # pylint: disable=redefined-builtin
 
 
 def classes_of(kinds):
-    """Those of a set of types that are registered, with their classes."""
+    """The registered types among those, with their classes."""
     return {kind: _classes[kind][-1] for kind in kinds if _classes.get(kind)}
 
 
@@ -67,7 +67,8 @@ class _Entry:
 
 
 def rewritten(text, classes):
-    """The text in which the layers of those types are ferry's type above, and what has to live as long as the net."""
+    """The text in which the layers of those types have ferry's type above, and the entries that must live as
+    long as the net."""
     kept = []
 
     def body(kind, params):
@@ -80,11 +81,11 @@ def rewritten(text, classes):
 
 
 def kind_of(layer):
-    """The type that the text gives a layer of ours."""
+    """The type in the text of a layer of a registered class."""
     return _entry_of(layer).kind
 
 
-# ---- what ferry calls ------------------------------------------------------------------------------------
+# ---- callbacks of ferry ----------------------------------------------------------------------------------
 
 def _entry_of(layer):
     param = lib.ferry_proto_message(lib.ferry_layer_message(layer), b"python_param", 0)
@@ -157,7 +158,7 @@ def _destroy(layer):
 
 
 def _telling(function):
-    """What a function raises is the layer's error; who called ferry gets the exception itself."""
+    """Makes an exception of a function the layer's error; the caller of ferry gets the exception itself."""
     def run(layer):
         try:
             function(layer)
@@ -177,5 +178,5 @@ def _table():
     return table, functions
 
 
-_registered = _table()  # for as long as the process
+_registered = _table()  # for the life of the process
 lib.ferry_layer_register(ctypes.byref(_registered[0]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Images into blobs and back."""
+"""Conversion of images to blobs and back."""
 
 import numpy as np
 
@@ -26,7 +26,7 @@ def _checked(image, function):
 
 
 def _bordered(image, size, border, function):
-    """An image that is scaled to fit into a size, in the middle of a border."""
+    """Scales an image so that it fits into a size, in the middle of a border."""
     _, (left, top, width, height) = letterbox((image.shape[1], image.shape[0]), size)
     if width <= 0 or height <= 0:
         raise made(ASSERTION, f"inv_scale_x > 0 && inv_scale_y > 0; the image would be {width} x {height}", function)
@@ -37,7 +37,7 @@ def _bordered(image, size, border, function):
 
 
 def _fitted(image, size, params, function):
-    """An image in another size, by the mode of the parameters."""
+    """Resizes an image by the mode of the parameters."""
     width, height = size
     rows, columns = image.shape[:2]
     if (rows, columns) == (height, width):
@@ -103,7 +103,7 @@ def _blob(images, params, function):
 
 
 def _params(scalefactor, size, mean, swapRB, crop, ddepth, function):
-    """None is an argument's default, as in cv2."""
+    """The value of an argument; None means its default, as in cv2."""
     size = integers((0, 0) if size is None else size, 2, "size", function)
     ddepth = CV_32F if ddepth is None or ddepth < 0 else ddepth
     return Image2BlobParams([number(scalefactor, 1.0)] * 4, size, scalar(mean, function), swapRB, ddepth,
@@ -112,7 +112,7 @@ def _params(scalefactor, size, mean, swapRB, crop, ddepth, function):
 
 @arguments_in_cv2s_form
 def blobFromImage(image, scalefactor=1.0, size=(0, 0), mean=(), swapRB=False, crop=False, ddepth=CV_32F):
-    """A blob, 1 × channels × height × width, of an image: resized, (image − mean) × scalefactor."""
+    """Makes a blob, 1 × channels × height × width, from an image: resized, (image − mean) × scalefactor."""
     if isinstance(image, np.ndarray) and not image.size:
         return None
     return _blob([image], _params(scalefactor, size, mean, swapRB, crop, ddepth, "blobFromImage"), "blobFromImage")
@@ -120,13 +120,13 @@ def blobFromImage(image, scalefactor=1.0, size=(0, 0), mean=(), swapRB=False, cr
 
 @arguments_in_cv2s_form
 def blobFromImages(images, scalefactor=1.0, size=(0, 0), mean=(), swapRB=False, crop=False, ddepth=CV_32F):
-    """The same of several images, in the size that is given or that the first has."""
+    """As blobFromImage, for several images, in the given size or else the size of the first image."""
     params = _params(scalefactor, size, mean, swapRB, crop, ddepth, "blobFromImages")
     return _blob(list(images), params, "blobFromImages")
 
 
 def _by_params(images, arguments, function):
-    """Arguments are (param) or (blob, param): a blob that fits is filled and returned."""
+    """The arguments (param) or (blob, param): a blob that fits is filled and returned."""
     into = None
     if len(arguments) == 2 or isinstance((*arguments, None)[0], np.ndarray):
         into, *arguments = arguments
@@ -141,14 +141,14 @@ def _by_params(images, arguments, function):
 
 @overloaded("image [param]", "image [blob param]")
 def blobFromImageWithParams(image, *blob_and_param):
-    """A blob of an image by an Image2BlobParams; without one, the image as it is. (image, param), or (image, blob,
-    param) with an array that is filled if its shape and type fit."""
+    """Makes a blob from an image by an Image2BlobParams; without one, the image is not changed. (image,
+    param), or (image, blob, param) with an array that is filled if its shape and type fit."""
     return _by_params([image], blob_and_param, "blobFromImageWithParams")
 
 
 @overloaded("images [param]", "images [blob param]")
 def blobFromImagesWithParams(images, *blob_and_param):
-    """The same of several images of one type."""
+    """As blobFromImageWithParams, for several images of one type."""
     return _by_params(list(images), blob_and_param, "blobFromImagesWithParams")
 
 

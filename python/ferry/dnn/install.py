@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The functions in an installed cv2."""
+"""Adds the functions to an installed cv2."""
 
 import functools
 import os
@@ -18,7 +18,7 @@ def _is_ours(arguments):
 
 
 class _Either(type):
-    """The type of a class that makes ferry's objects of Caffe models, and cv2's of others."""
+    """A class that creates ferry's objects for Caffe models, and cv2's for others."""
 
     def __call__(cls, *arguments, **named):
         kind = cls.ours if _is_ours([*arguments, *named.values()]) or cls.theirs is None else cls.theirs
@@ -44,7 +44,7 @@ def _read_net(theirs):
 
 
 def _and(theirs, ours):
-    """A function that does both: its own for the nets of ferry's, and cv2's for its own nets."""
+    """A function for both: ferry's for the nets of ferry, and cv2's for its own nets."""
     def both(*arguments, **named):
         given = list(arguments) + [named[name] for name in ("type", "class") if name in named]
         ours(*given)
@@ -60,13 +60,14 @@ def _add_layers(cv2):
 
 
 def install():
-    """Puts readNetFromCaffe into cv2.dnn, lets readNet and the models take Caffe's, and adds what an OpenCV lacks
-    of this package's other functions. Other formats stay cv2's. Again is fine. Returns cv2."""
+    """Adds readNetFromCaffe to cv2.dnn, makes readNet and the models accept Caffe models, and adds those of
+    this package's other functions that the OpenCV lacks. Other formats are read by cv2. A second call has no
+    effect. Returns cv2."""
     try:
         import cv2  # pylint: disable=import-outside-toplevel
     except ImportError as error:
-        raise ImportError("ferry.dnn.install: there is no cv2 to put the functions into (pip: "
-                          "opencv-python-headless); ferry.dnn itself works without", name="cv2") from error
+        raise ImportError("ferry.dnn.install: cv2 is not installed (pip: "
+                          "opencv-python-headless); ferry.dnn itself works without it", name="cv2") from error
     dnn = cv2.dnn
     dnn.readNetFromCaffe = read.readNetFromCaffe
     if not hasattr(getattr(dnn, "readNet", None), "theirs"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""cv2.dnn's models: a net with what is done to an image before it and to its outputs behind it."""
+"""cv2.dnn's models: nets with preprocessing of images and interpretation of outputs."""
 
 import numpy as np
 
@@ -21,60 +21,60 @@ class Model:
         self._size = (first[3], first[2]) if first and len(first) == 4 else (0, 0)
         self._scale, self._mean, self._swap, self._crop = np.ones(4), (), False, False
 
-    # ---- what is done to an image ----------------------------------------------------------------
+    # ---- preprocessing ---------------------------------------------------------------------------
 
     @overloaded("size", "width height")
     def setInputSize(self, *size):
-        """The size that images get: (width, height), or both by themselves."""
+        """Sets the size to which images are resized: (width, height), or two numbers."""
         width, height = size if len(size) == 2 else size[0]
         self._size = (int(width), int(height))
         return self
 
     def setInputMean(self, mean):
-        """The values to subtract from the channels."""
+        """Sets the values to subtract from the channels."""
         self._mean = tuple(scalar(mean, "setInputMean"))
         return self
 
     def setInputScale(self, scale):
-        """The factor after that: a number, or one for each channel."""
+        """Sets the factor that is applied after that: a number, or one for each channel."""
         values = scalar(scale, "setInputScale", "scale")
         self._scale = np.full(4, values[0]) if not values[1:].any() else values
         return self
 
     def setInputCrop(self, crop):
-        """Whether the image covers the size and is cropped, or is stretched."""
+        """Sets whether the image is scaled to cover the size and cropped, instead of stretched."""
         self._crop = bool(crop)
         return self
 
     def setInputSwapRB(self, swapRB):
-        """Whether the first and the third channel change places."""
+        """Sets whether the first and the third channel are exchanged."""
         self._swap = bool(swapRB)
         return self
 
     def setInputParams(self, scale=1.0, size=(0, 0), mean=(), swapRB=False, crop=False):
-        """All of these."""
+        """Sets all of these parameters."""
         self.setInputSize(size).setInputMean(mean).setInputScale(scale)
         self.setInputSwapRB(swapRB).setInputCrop(crop)
 
     # ---- the net ---------------------------------------------------------------------------------
 
     def setOutputNames(self, outNames):
-        """The layers whose outputs predict returns."""
+        """Sets the layers whose outputs predict returns."""
         self._names = list(outNames)
         return self
 
     def setPreferableBackend(self, backendId):
-        """As Net's."""
+        """As Net.setPreferableBackend."""
         self._net.setPreferableBackend(backendId)
         return self
 
     def setPreferableTarget(self, targetId):
-        """As Net's."""
+        """As Net.setPreferableTarget."""
         self._net.setPreferableTarget(targetId)
         return self
 
     def enableWinograd(self, useWinograd):
-        """As Net's."""
+        """As Net.enableWinograd."""
         self._net.enableWinograd(useWinograd)
         return self
 
@@ -90,7 +90,7 @@ class Model:
     def predict(self, frame, outs=None):
         """The outputs for an image."""
         self._net.setInput(self._blob(frame))
-        if "im_info" in self._net._labels:  # of Faster R-CNN and R-FCN
+        if "im_info" in self._net._labels:  # for Faster R-CNN and R-FCN
             width, height = self._size
             self._net.setInput(np.array([[height, width, 1.6]], np.float32), "im_info")
         return self._net.forward(self._names or list(self._net.getUnconnectedOutLayersNames()))
@@ -102,12 +102,12 @@ class ClassificationModel(Model):
     _softmax = False
 
     def setEnableSoftmaxPostProcessing(self, enable):
-        """Whether the scores go through a softmax."""
+        """Sets whether the scores go through a softmax."""
         self._softmax = bool(enable)
         return self
 
     def getEnableSoftmaxPostProcessing(self):
-        """Whether they do."""
+        """Whether the scores go through a softmax."""
         return self._softmax
 
     def classify(self, frame):
@@ -127,7 +127,7 @@ class KeypointsModel(Model):
     """A net whose output is a heat map for each point, the background last, or the points themselves."""
 
     def estimate(self, frame, thresh=0.5):
-        """The points of an image; (−1, −1) where a map stays below the threshold."""
+        """The points of an image; (−1, −1) if a map stays below the threshold."""
         output = self.predict(frame)[0]
         if output.ndim != 4:
             return output.reshape(-1, 2)
@@ -159,12 +159,12 @@ class DetectionModel(Model):
     _across = False
 
     def setNmsAcrossClasses(self, value):
-        """Whether boxes of different classes suppress one another."""
+        """Sets whether boxes of different classes suppress one another."""
         self._across = bool(value)
         return self
 
     def getNmsAcrossClasses(self):
-        """Whether they do."""
+        """Whether boxes of different classes suppress one another."""
         return self._across
 
     def detect(self, frame, confThreshold=0.5, nmsThreshold=0.0):
@@ -178,13 +178,14 @@ class DetectionModel(Model):
         rows = np.concatenate([out.reshape(-1, 7) for out in outs])
         rows = rows[rows[:, 2] >= np.float32(confThreshold)]
         classes, confidences = rows[:, 1].astype(np.int32), rows[:, 2].copy()
-        size = self._size if "im_info" in self._net._labels else frame.shape[1::-1]  # of Faster R-CNN and R-FCN
+        size = self._size if "im_info" in self._net._labels else frame.shape[1::-1]  # for Faster R-CNN and R-FCN
         boxes = np.array([_box(row[3:], *size) for row in rows], np.int32)
         return (classes, confidences, boxes) if len(rows) else ((), (), ())
 
 
 def _box(corners, width, height):
-    """In pixels, within the image; corners are pixels, or parts of the image where that makes a box too small."""
+    """The box in pixels, within the image. The corners are pixels, or fractions of the image's size if as
+    pixels they make the box too small."""
     left, top, right, bottom = map(int, corners)
     if right - left + 1 <= 2 or bottom - top + 1 <= 2:
         sides = np.float32([width, height, width, height])

@@ -21,13 +21,13 @@ from .constants import DNN_BACKEND_DEFAULT, DNN_TARGET_CPU
 from .params import number, scalar
 
 _stamps = itertools.count(1)
-# How many nets are kept open for sets of names that forward was asked for, besides the one for the outputs.
+# The number of nets that are kept open for requested sets of blobs, besides the net for the outputs.
 _KEPT = 4
 
 
 class Layer:
-    """A layer of a net: `name`, `type`, and copies of its parameters in `blobs`. Arrays that `blobs` is set to become
-    the parameters."""
+    """A layer of a net: `name`, `type`, and copies of its parameters in `blobs`. Arrays that are assigned to
+    `blobs` become the parameters."""
 
     def __init__(self, net, number):
         node = net._graph.nodes[number]
@@ -45,26 +45,26 @@ class Layer:
         count = self._net._n_params(self._number)
         if not 0 < len(arrays) <= count:
             raise made(ASSERTION, f"blobs.size() <= {count}: layer \"{self.name}\" gets {len(arrays)}", "blobs")
-        for k in range(count):  # a layer that gets no bias has none
+        for k in range(count):  # a layer without a bias array has no bias
             self._net.setParam(self._number, k, arrays[k] if k < len(arrays) else np.zeros_like(self.blobs[k]))
 
     def outputNameToIndex(self, outputName):
-        """The place of a blob among the layer's; −1 for a blob of another layer."""
+        """The index of a blob among the layer's outputs; −1 for a blob of another layer."""
         return self._tops.index(outputName) if outputName in self._tops else -1
 
     def __repr__(self):
         return f"<ferry.dnn.Layer {self.name} ({self.type})>"
 
 
-#: The arguments of what a net costs.
+#: The argument lists of the functions about a net's cost.
 _of_shapes = overloaded("netInputShapes", "netInputShape", "layerId netInputShapes", "layerId netInputShape")
 
 
 class Net:
-    """A net of a prototxt and its weights, with cv2.dnn.Net's methods: readNetFromCaffe makes one.
+    """A net from a prototxt and its weights, with cv2.dnn.Net's methods; readNetFromCaffe creates it.
 
-    A blob that setInput is given as contiguous float32 is not copied: it stays as it is until forward. Arrays
-    that forward returns are the caller's alone. Any thread; one forward at a time."""
+    A contiguous float32 blob passed to setInput is not copied: it must not be changed until forward. The
+    caller owns the arrays that forward returns. Any thread; one forward pass at a time."""
 
     def __init__(self):
         self._text = self._plain = self._source = self._file = self._graph = None
@@ -81,7 +81,7 @@ class Net:
     # ---- opening ---------------------------------------------------------------------------------
 
     def _read(self, text, name, weights, file=None):
-        """From the text and the path of the weights, or None; `file` is kept until they are read."""
+        """Opens the text and the path of the weights, or None; `file` is kept until they are read."""
         self._text, self._name, self._source, self._file = text, name, weights, file
         if b"\0" in text:
             raise made(ERROR, f"{name}: a binary file, not a prototxt; the prototxt comes first", "readNetFromCaffe")
@@ -90,7 +90,7 @@ class Net:
             self._text = None
             return self
         self._kinds = _text.types(text)
-        if _text.shapeless(text) or custom.unknown(self._kinds):  # the first blob has the shape, or registerLayer follows
+        if _text.shapeless(text) or custom.unknown(self._kinds):  # the first blob determines the shape, or registerLayer follows
             self._labels = _text.inputs(text)
         else:
             self._open_main(text)
@@ -106,7 +106,7 @@ class Net:
         self._plan = self._plan_of([self._graph.nodes[-1].name], "forward")
 
     def _open_plain(self):
-        """The net of the text, whose layers of registered types are those classes'."""
+        """Opens the net of the text; layers of registered types are objects of those classes."""
         version, classes = custom.Registry.version, custom.classes_of(self._kinds)
         text, entries = custom.rewritten(self._plain, classes)
         handle = open_net(device_of(self._target), text, self._name, fuse=self._fuse)
@@ -115,8 +115,8 @@ class Net:
         return handle
 
     def _follow(self):
-        """After a change of the registered classes, before the first pass: opens the net again if a layer has one of the
-        types."""
+        """Called after a change of the registered classes, before the first pass: opens the net again if a
+        layer has one of the types."""
         if custom.classes_of(self._kinds) == self._classes:
             self._version = custom.Registry.version
             return
@@ -129,7 +129,7 @@ class Net:
             one[1] = next(_stamps)
 
     def _load(self, handle):
-        """The weights; the names of the layers that need some and got none are noted."""
+        """Loads the weights; stores the names of the layers that need some and got none."""
         if self._source is None:
             self._without = [string(lib.ferry_layer_name(lib.ferry_net_layer_at(handle, i)))
                              for i in range(lib.ferry_net_layer_count(handle)) if lib.ferry_net_param_count(handle, i)]
@@ -140,7 +140,7 @@ class Net:
                          if line.state == _abi.LOAD_NONE and line.blobs]
 
     def _opened(self, function):
-        """With the inputs' shapes known, at the latest now."""
+        """Opens the net, for which the inputs' shapes have to be known now."""
         if self._main is None:
             if self._text is None:
                 raise made(ASSERTION, "!empty()", function)
@@ -155,7 +155,7 @@ class Net:
         return self._main
 
     def _runner(self, key, keep, only):
-        """The net that is open for those blobs; it has the parameters of the first."""
+        """The runner that is open for those blobs; it has the parameters of the first net."""
         found = self._runners.pop(key, None)
         if found is None:
             handle = open_net(device_of(self._target), self._text, self._name, keep, only, self._fuse)
@@ -167,11 +167,11 @@ class Net:
         return found
 
     def _whole(self):
-        """The one of which every blob is kept."""
+        """The runner that keeps all blobs."""
         return self._runner("*", ["*"], False)
 
     def _reopen(self):
-        """After a change of what nets are opened with; parameters stay."""
+        """Opens the net again after a change of its options; parameters stay."""
         old, self._main, self._runners = self._main, None, {}
         if old is not None:
             handle = open_net(device_of(self._target), self._text, self._name, fuse=self._fuse)
@@ -185,7 +185,7 @@ class Net:
     # ---- inputs ----------------------------------------------------------------------------------
 
     def _input_name(self, name, function):
-        """The name in the text, of one that setInputsNames may have changed; the first of ""."""
+        """The name in the text of an input, which setInputsNames may have renamed; the first input for ""."""
         if self._text is None:
             raise made(ASSERTION, "!empty()", function)
         if name == "":
@@ -199,7 +199,7 @@ class Net:
 
     @arguments_in_cv2s_form
     def setInput(self, blob, name="", scalefactor=1.0, mean=()):
-        """The next value of an input, of the first where no name is given: (blob − mean) × scalefactor."""
+        """Sets the next value of an input, or of the first if no name is given: (blob − mean) × scalefactor."""
         if not isinstance(blob, np.ndarray):
             raise made(BAD_ARGUMENT, "blob is not a numpy array", "setInput")
         if blob.dtype != np.float32 or not blob.flags.c_contiguous or scalefactor != 1.0 or mean != ():
@@ -207,13 +207,13 @@ class Net:
         self._given[self._input_name(name or "", "setInput")] = [blob, next(_stamps)]
 
     def setInputShape(self, inputName, shape):
-        """The shape that an input has before setInput."""
+        """Sets the shape that an input has before setInput."""
         if inputName not in self._labels:
             raise made(ERROR, f"Unknown input: {inputName}", "setInputShape")
         self._shapes[self._input_name(inputName, "setInputShape")] = tuple(int(dim) for dim in shape)
 
     def setInputsNames(self, inputBlobNames):
-        """Names that setInput takes in place of the text's, in its order."""
+        """Sets names that setInput accepts instead of the text's, in the same order."""
         names = list(inputBlobNames)
         self._labels = names + self._labels[len(names):]
 
@@ -235,7 +235,7 @@ class Net:
         return number
 
     def _plan_of(self, names, function, missing=NOT_FOUND):
-        """How the tops of layers are got: (runner or None, [(layer, blob) in the order of `names`])."""
+        """How to get the tops of layers: (runner or None, [(layer, blob) in the order of `names`])."""
         numbers = [self._number(name, function, missing) for name in names]
         if 0 in numbers:
             raise made(NOT_FOUND, "Requested blob not found: layer 0 holds the inputs", function)
@@ -248,7 +248,7 @@ class Net:
         return (tuple(blobs), blobs), numbers, wanted
 
     def _run(self, plan):
-        """All tops of the layers that a plan is for."""
+        """All tops of the layers of a plan."""
         runner, numbers, wanted = plan
         made_of = self._run_in_place(numbers) if runner is None else self._run_planned(runner, wanted)
         for number, tops in zip(numbers, made_of):
@@ -258,7 +258,8 @@ class Net:
         return made_of
 
     def _rows(self, number):
-        """Of DetectionOutput, how many detections of an image are kept; 0 of any number, and of another layer."""
+        """For DetectionOutput, the number of detections of an image that are kept; 0: unlimited, or another
+        layer."""
         node = self._graph.nodes[number]
         if node.type != "DetectionOutput":
             return 0
@@ -273,7 +274,7 @@ class Net:
         return [[next(arrays) for _ in tops] for tops in wanted]
 
     def _run_in_place(self, numbers):
-        """Layer by layer, where a later one writes into the blob that is asked for."""
+        """Runs layer by layer, because a later layer overwrites a requested blob."""
         whole = self._whole()
         stops = [(node.place, top) for number in sorted(set(numbers))
                  for node in [self._graph.nodes[number]] for top in node.tops]
@@ -281,17 +282,17 @@ class Net:
         return [[arrays[self._graph.nodes[n].place, top] for top in self._graph.nodes[n].tops] for n in numbers]
 
     def _forward(self, names, function="forward", missing=NOT_FOUND):
-        """A list of all tops of each of the layers."""
+        """A list of all tops for each of the layers."""
         with self._lock:
             try:
                 self._opened(function)
                 self._check_given(function)
                 plan = self._plan if names is None else self._plan_of(names, function, missing)
-                if plan[0] is not self._main and names is None:  # reopened
+                if plan[0] is not self._main and names is None:  # the net was opened again
                     plan = self._plan = self._plan_of([self._graph.nodes[-1].name], function)
                 made_of = self._run(plan)
                 self._ran = True  # layers keep their classes from now on
-                if names is None:  # one blob of the main net, as it is
+                if names is None:  # one unchanged blob of the main net
                     plain = plan[0] is self._main and len(plan[2][0]) == 1 and not self._rows(plan[1][0])
                     self._again = (self._main, plan[2][0]) if plain else None
                 return made_of
@@ -299,7 +300,7 @@ class Net:
                 raise of_ferry(raised, function) from raised
 
     def _forward_again(self):
-        """forward() after one, in a few steps; None where more have to be taken."""
+        """A fast path for forward() after another forward(); None if it does not apply."""
         with self._lock:
             if self._again and self._again[0] is self._main and all(one[0].size for one in self._given.values()):
                 try:
@@ -309,8 +310,8 @@ class Net:
             return None
 
     def forward(self, *arguments, outputName="", outBlobNames=None, outputBlobs=None):
-        """forward(): the last layer's output. forward(name): that layer's. forward([names]): a tuple, one of each.
-        forward(outputBlobs, name): a tuple of all of a layer's."""
+        """forward(): the last layer's output. forward(name): that layer's. forward([names]): a tuple, one for
+        each. forward(outputBlobs, name): a tuple of all outputs of a layer."""
         if not arguments and outputName == "" and outBlobNames is None and outputBlobs is None:
             found = self._forward_again()
             if found is not None:
@@ -331,7 +332,7 @@ class Net:
         return tuple(tops) if outputBlobs is not None else _first(tops)
 
     def forwardAndRetrieve(self, outBlobNames):
-        """Of each layer a tuple of all its outputs."""
+        """A tuple of all outputs for each layer."""
         return tuple(map(tuple, self._forward(list(outBlobNames), "forwardAndRetrieve")))
 
     # ---- layers ----------------------------------------------------------------------------------
@@ -344,11 +345,11 @@ class Net:
         return self._graph
 
     def empty(self):
-        """Whether it has no layers."""
+        """Whether the net has no layers."""
         return self._text is None
 
     def getLayerNames(self):
-        """In order, but for layer 0, the inputs."""
+        """The names of all layers except layer 0, the inputs, in order."""
         return () if self.empty() else self._known("getLayerNames").names()
 
     def getLayerId(self, layer):
@@ -356,20 +357,20 @@ class Net:
         return self._known("getLayerId").number(layer)
 
     def getLayerTypes(self):
-        """The types that it has, sorted."""
+        """The types of the layers, sorted."""
         kinds = {node.type for node in self._known("getLayerTypes").nodes[1:]}
         return tuple(sorted(kinds | {"__NetInputLayer__"}))
 
     def getLayersCount(self, layerType):
-        """How many layers are of a type."""
+        """The number of layers of a type."""
         return sum(node.type == layerType for node in self._known("getLayersCount").nodes)
 
     def getUnconnectedOutLayers(self):
-        """The numbers of the layers of which none takes an output."""
+        """The numbers of the layers whose outputs no layer consumes."""
         return np.array(self._known("getUnconnectedOutLayers").unconnected(), np.int32)
 
     def getUnconnectedOutLayersNames(self):
-        """Their names."""
+        """The names of the layers whose outputs no layer consumes."""
         graph = self._known("getUnconnectedOutLayersNames")
         return tuple(graph.nodes[number].name for number in graph.unconnected())
 
@@ -398,7 +399,7 @@ class Net:
         return lib.ferry_net_param_at(self._main.handle, self._graph.nodes[number].place, index)
 
     def _param(self, number, index, function="getParam"):
-        """A copy; of one axis it has two, as cv2's matrices have."""
+        """A copy of an array; one with a single axis gets two, as cv2's matrices have."""
         blob = self._param_blob(number, index, function)
         shape, ref = shape_of(blob), _abi.Ref()
         array = np.empty(shape if len(shape) != 1 else (shape[0], 1), np.float32)
@@ -416,7 +417,7 @@ class Net:
     @overloaded("layer numParam blob", "layerName numParam blob")
     @in_cv2s_form
     def setParam(self, layer, numParam, blob):
-        """Another value of a layer's parameter, with as many elements."""
+        """Replaces a layer's parameter by one with the same number of elements."""
         with self._lock:
             number = self._layer_number(layer, "setParam")
             to = self._param_blob(number, numParam, "setParam")
@@ -434,7 +435,7 @@ class Net:
     # ---- shapes and cost -------------------------------------------------------------------------
 
     def _all_shapes(self, netInputShapes, function):
-        """Of each layer: its number, the shapes of its bottoms, those of its tops."""
+        """For each layer: its number, the shapes of its bottoms, those of its tops."""
         with self._lock:
             try:
                 self._note_shapes(netInputShapes)
@@ -473,7 +474,7 @@ class Net:
 
     @_of_shapes
     def getFLOPS(self, *arguments):
-        """getFLOPS(shapes), or getFLOPS(layerId, shapes) of one layer."""
+        """getFLOPS(shapes), or getFLOPS(layerId, shapes) for one layer."""
         return sum(self._costs(arguments, "getFLOPS", cost.flops))
 
     @_of_shapes
@@ -503,8 +504,8 @@ class Net:
 
     @in_cv2s_form
     def getPerfProfile(self):
-        """The time of a pass that is made for this, with the inputs that are set, and that of each layer: in ticks of
-        cv2.getTickFrequency, nanoseconds. A layer that another one does the work of has 0."""
+        """Runs a pass with the inputs that are set; returns its time and that of each layer, in ticks of
+        cv2.getTickFrequency, which are nanoseconds. A fused layer has 0."""
         with self._lock:
             if not self._given:
                 return 0, np.zeros((0,), np.float64)
@@ -525,33 +526,33 @@ class Net:
         lib.ferry_net_get_layer_info(handle, place, ctypes.byref(info))
         return info.ms
 
-    # ---- where and how ---------------------------------------------------------------------------
+    # ---- device and fusion -----------------------------------------------------------------------
 
     @in_cv2s_form
     def setPreferableTarget(self, targetId):
-        """Which device: the CPU, or ferry's opencl or cuda."""
+        """Selects the device: the CPU, or ferry's opencl or cuda."""
         with self._lock:
             if targetId != self._target:
                 self._target = int(targetId)
                 self._reopen()
 
     def setPreferableBackend(self, backendId):
-        """Taken and kept: ferry computes, whatever it is."""
+        """Has no effect except that the number is stored: ferry computes."""
         self._backend = int(backendId)
 
     @in_cv2s_form
     def enableFusion(self, fusion):
-        """Whether layers join."""
+        """Sets whether layers are fused."""
         with self._lock:
             if bool(fusion) != self._fuse:
                 self._fuse = bool(fusion)
                 self._reopen()
 
     def enableWinograd(self, useWinograd):
-        """Accepted: with fusion ferry chooses the algorithm of a convolution by itself."""
+        """Has no effect: ferry selects the algorithm of a convolution, together with fusion."""
 
     def dump(self):
-        """The layers as a digraph of Graphviz's, with types and output shapes."""
+        """The layers as a digraph for Graphviz, with types and output shapes."""
         graph = self._known("dump")
         lines = self._all_shapes([self._given[name][0].shape if name in self._given
                                   else self._main.input_shapes[name] for name in graph.inputs], "dump")
@@ -566,7 +567,7 @@ class Net:
         return "\n".join(text + ["}", ""])
 
     def dumpToFile(self, path):
-        """That, in a file."""
+        """As dump, into a file."""
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.dump())
 
@@ -575,8 +576,8 @@ class Net:
 
 
 def _padded(array, rows):
-    """Detections as cv2 has them: the best of each image first, and as many rows as are kept at most, zeros where
-    there are fewer."""
+    """Detections in cv2's form: the best of each image first, in as many rows as can be kept at most; the
+    remaining rows are zeros."""
     found = array.reshape(-1, 7)
     found = found[found[:, 1] >= 0]
     found = found[np.lexsort((-found[:, 2], found[:, 0]))][:rows]
@@ -586,7 +587,8 @@ def _padded(array, rows):
 
 
 def _is_list_of(value, *kinds):
-    """Whether it is a sequence of these types; an array of numbers is one of arrays, and so is an empty list."""
+    """Whether it is a sequence of these types; an array of numbers counts as a sequence of arrays, and so
+    does an empty list."""
     if isinstance(value, np.ndarray):
         return (value.dtype.kind == "U") == (str in kinds)
     if not isinstance(value, (list, tuple)) or not value:

@@ -15,7 +15,7 @@ def _assert(holds, what, function):
 
 
 def _boxes(bboxes, kinds, function):
-    """An array of x, y, width, height; integers where kinds says so."""
+    """An array of x, y, width, height; integers if `kinds` requires them."""
     boxes = np.asarray(bboxes)
     if not boxes.size:
         return np.zeros((0, 4))
@@ -32,7 +32,8 @@ def _check(boxes, scores, score_threshold, nms_threshold, function, eta=1.0):
 
 
 def overlaps(box, others):
-    """The intersection over the union of one box with each of several, as float32; 1 of two without area."""
+    """The intersection over the union of one box with each of several, as float32; 1 for two boxes without
+    area."""
     corner = np.maximum(others[:, :2], box[:2])
     sides = np.minimum(others[:, :2] + others[:, 2:], box[:2] + box[2:]) - corner
     common = np.where((sides > 0).all(1), sides.prod(1), 0.0)
@@ -43,7 +44,7 @@ def overlaps(box, others):
 
 
 def _best(scores, threshold, top_k):
-    """The places of the scores above the threshold, the best first, top_k of them."""
+    """The indices of the scores above the threshold, the best first, at most top_k."""
     above = np.flatnonzero(scores > np.float32(threshold))
     ordered = above[np.argsort(-scores[above], kind="stable")]
     return ordered[:top_k] if top_k > 0 else ordered
@@ -51,7 +52,7 @@ def _best(scores, threshold, top_k):
 
 def _kept(boxes, ordered, threshold, eta):
     kept, threshold = [], np.float32(threshold)
-    if eta >= 1:  # what one keeps takes others out at once
+    if eta >= 1:  # a selected box removes others at once
         while len(ordered):
             kept.append(ordered[0])
             rest = ordered[1:]
@@ -70,14 +71,14 @@ def _indices(kept):
 
 
 def NMSBoxes(bboxes, scores, score_threshold, nms_threshold, eta=1.0, top_k=0):
-    """The indices of the boxes (x, y, width, height) that no better one overlaps by more than nms_threshold."""
+    """The indices of the boxes (x, y, width, height) that no better box overlaps by more than nms_threshold."""
     boxes, scores = _boxes(bboxes, "iuf", "NMSBoxes"), np.asarray(scores, np.float32).ravel()
     _check(boxes, scores, score_threshold, nms_threshold, "NMSBoxes", eta)
     return _indices(_kept(boxes, _best(scores, score_threshold, top_k), nms_threshold, eta))
 
 
 def NMSBoxesBatched(bboxes, scores, class_ids, score_threshold, nms_threshold, eta=1.0, top_k=0):
-    """The same, where only boxes of one class count as overlapping."""
+    """As NMSBoxes, but only boxes of one class count as overlapping."""
     boxes, scores = _boxes(bboxes, "iuf", "NMSBoxesBatched"), np.asarray(scores, np.float32).ravel()
     classes = np.asarray(class_ids)
     _assert(len(classes) == len(scores), "scores.size() == class_ids.size()", "NMSBoxesBatched")
@@ -94,7 +95,8 @@ def NMSBoxesBatched(bboxes, scores, class_ids, score_threshold, nms_threshold, e
 
 def softNMSBoxes(bboxes, scores, score_threshold, nms_threshold, top_k=0, sigma=0.5,
                  method=SOFT_NMSMETHOD_SOFTNMS_GAUSSIAN):
-    """The updated scores and the indices of boxes of integers: overlapping ones are scored down, not left out."""
+    """The updated scores and the indices of integer boxes: overlapping boxes get lower scores instead of
+    being removed."""
     boxes, scores = _boxes(bboxes, "iu", "softNMSBoxes"), np.array(scores, np.float32).ravel()
     _check(boxes, scores, score_threshold, nms_threshold, "softNMSBoxes")
     _assert(sigma >= 0, "sigma >= 0", "softNMSBoxes")

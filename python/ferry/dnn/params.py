@@ -22,7 +22,7 @@ DNN_PMODE_LETTERBOX = 2
 
 
 def scalar(values, function, argument="mean"):
-    """A Scalar of cv2's, 4 numbers, from a number or up to 4."""
+    """A Scalar of cv2, 4 numbers, from a number or up to 4."""
     values = [values] if isinstance(values, (int, float, np.number)) else [] if values is None else list(values)
     if len(values) > 4:
         raise made(BAD_ARGUMENT, f"Scalar value for argument '{argument}' is longer than 4", function)
@@ -30,14 +30,14 @@ def scalar(values, function, argument="mean"):
 
 
 def number(value, default):
-    """A float; None is the default."""
+    """A float; None means the default."""
     if isinstance(value, (str, bytes)):
         raise TypeError(f"{value!r} is not a number")
     return default if value is None else float(value)
 
 
 def integers(values, count, argument, function):
-    """Sizes and rectangles: a tuple of `count` integers."""
+    """A size or a rectangle: a tuple of `count` integers."""
     try:
         whole = tuple(int(value) for value in values if value == int(value))
     except (TypeError, ValueError):
@@ -53,16 +53,18 @@ def cover(image, size):
 
 
 def letterbox(image, size):
-    """The float32 factor with which an image fits into a size, and its place there: left, top, width, height."""
+    """The float32 factor with which an image fits into a size, and its position there: left, top, width,
+    height."""
     factor = min(np.float32(size[0]) / np.float32(image[0]), np.float32(size[1]) / np.float32(image[1]))
     width, height = (int(np.float32(side) * factor) for side in image)
     return factor, ((size[0] - width) // 2, (size[1] - height) // 2, width, height)
 
 
 class Image2BlobParams:
-    """The parameters of blobFromImageWithParams: (image − mean) × scalefactor, channel by channel of the blob, with
-    red and blue swapped before (swapRB), in `size` by `paddingmode`: stretched (DNN_PMODE_NULL), cropped from the
-    centre, or fitted into a border of `borderValue` (DNN_PMODE_LETTERBOX), whose channels are the image's."""
+    """The parameters of blobFromImageWithParams: (image − mean) × scalefactor, with a value for each channel
+    of the blob, with red and blue swapped before (swapRB), in `size` by `paddingmode`: stretched
+    (DNN_PMODE_NULL), cropped from the centre, or fitted into a border of `borderValue` (DNN_PMODE_LETTERBOX),
+    which has the channels of the image."""
 
     def __init__(self, scalefactor=(1.0, 1.0, 1.0, 1.0), size=(0, 0), mean=(), swapRB=False, ddepth=CV_32F,
                  datalayout=DNN_LAYOUT_NCHW, mode=DNN_PMODE_NULL, borderValue=()):
@@ -72,7 +74,7 @@ class Image2BlobParams:
 
     @property
     def size(self):
-        """Width and height of the blob; (0, 0) is the first image's."""
+        """Width and height of the blob; (0, 0) means the size of the first image."""
         return self._size
 
     @size.setter
@@ -80,7 +82,8 @@ class Image2BlobParams:
         self._size = integers(size, 2, "size", "Image2BlobParams")
 
     def blobRectToImageRect(self, rBlob, size):
-        """A rectangle of the blob, (x, y, width, height), in an image of that size, (width, height)."""
+        """Converts a rectangle of the blob, (x, y, width, height), to one of an image of that size, (width,
+        height)."""
         rectangle = integers(rBlob, 4, "rBlob", "blobRectToImageRect")
         image = integers(size, 2, "size", "blobRectToImageRect")
         if min(*image, *self.size) <= 0:
@@ -89,11 +92,11 @@ class Image2BlobParams:
         return tuple(map(int, self._in_image(np.array(rectangle, np.float32), image)))
 
     def blobRectsToImageRects(self, rBlob, size):
-        """The same of several rectangles: an array of n × 4 integers."""
+        """As blobRectToImageRect, for several rectangles: an array of n × 4 integers."""
         return np.array([self.blobRectToImageRect(one, size) for one in rBlob], np.int32).reshape(-1, 4)
 
     def _in_image(self, rectangle, image):
-        """The corner and the sides, in float32 but for the corner of a crop, as OpenCV computes them."""
+        """The corner and the sides, in float32 except for the corner of a crop, as OpenCV computes them."""
         if image == self.size:
             return rectangle
         sides = np.array(image, np.float32)

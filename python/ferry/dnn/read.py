@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nets from files, or from what files hold."""
+"""Reads nets from files, or from their contents."""
 
 import os
 import tempfile
@@ -13,7 +13,8 @@ from .net import Net
 
 
 def _bytes(value):
-    """The content of a buffer; None for a path. Bytes are a path if a file has that name, as in cv2, else content."""
+    """The content of a buffer; None for a path. Bytes are a path if a file has that name, as in cv2,
+    otherwise content."""
     if isinstance(value, (bytearray, memoryview)):
         return bytes(value)
     if isinstance(value, np.ndarray):
@@ -24,7 +25,7 @@ def _bytes(value):
 
 
 def _text_of(prototxt):
-    """The text and the name that errors call it."""
+    """The text, and its name in errors."""
     held = _bytes(prototxt)
     if held is not None:
         return held, "prototxt"
@@ -37,7 +38,7 @@ def _text_of(prototxt):
 
 
 def _path_of(model):
-    """A path under which the weights can be read, or None, and the object that must exist until then, or None."""
+    """A path from which the weights can be read, or None, and the object that must exist until then, or None."""
     held = None if model is None else _bytes(model)
     if held is None:
         return os.fsdecode(model) if model else None, None
@@ -48,7 +49,7 @@ def _path_of(model):
 
 
 class _Content:
-    """The content of a model, and a path that is valid as long as this object exists."""
+    """Stores the content of a model under a path that is valid as long as this object exists."""
 
     def __init__(self, held):
         if hasattr(os, "memfd_create"):
@@ -69,7 +70,8 @@ _PATHS = (str, bytes, os.PathLike)
 
 @arguments_in_cv2s_form
 def readNetFromCaffe(prototxt=None, caffeModel=None, *, bufferProto=None, bufferModel=None):
-    """A net from a prototxt and a caffemodel: paths, or what they hold as bytearray, bytes or an array of uint8."""
+    """Reads a net from a prototxt and a caffemodel: paths, or their contents as bytearray, bytes or an array
+    of uint8."""
     prototxt = bufferProto if prototxt is None else prototxt
     caffeModel = bufferModel if caffeModel is None else caffeModel
     for value in (prototxt, "" if caffeModel is None else caffeModel):
@@ -95,8 +97,8 @@ def _is_caffe(path):
 @arguments_in_cv2s_form
 @overloaded("framework bufferModel [bufferConfig]")
 def readNet(model, config="", framework=""):
-    """A Caffe model by its files, in either order; or readNet("caffe", bufferModel, bufferConfig). Formats that are
-    not Caffe's are refused."""
+    """Reads a Caffe model from its files, in either order; or readNet("caffe", bufferModel, bufferConfig).
+    Formats other than Caffe's are an error."""
     if not isinstance(model, str) or not isinstance(config, _PATHS) or model == "caffe":
         if str(model).lower() != "caffe":
             raise made(ERROR, f"Cannot determine an origin framework of files: {model}", "readNet")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""caffe.proto's messages as classes of Python's protobuf, made of ferry's own tables (ferry_proto_schema_field_at), so
-that they have what ferry reads: Caffe's fields, and the forks'. Where a fork's field has no number of its own in
-a binary file, or one that is Caffe's for another field, it has one here that no file has: such a message is
-whole as text alone."""
+"""caffe.proto's messages as classes of Python's protobuf, made from ferry's own tables
+(ferry_proto_schema_field_at), so that they have the fields that ferry reads: Caffe's fields, and the forks'.
+A fork's field may have no number in a binary file, or one that Caffe uses for another field; it then gets a
+number here that no file uses, and only the text form of such a message is complete."""
 
 import ctypes
 
@@ -19,18 +19,18 @@ _FIELD = descriptor_pb2.FieldDescriptorProto
 _KINDS = {"int32": _FIELD.TYPE_INT32, "int64": _FIELD.TYPE_INT64, "uint32": _FIELD.TYPE_UINT32,
           "bool": _FIELD.TYPE_BOOL, "float": _FIELD.TYPE_FLOAT, "double": _FIELD.TYPE_DOUBLE,
           "string": _FIELD.TYPE_STRING, "bytes": _FIELD.TYPE_BYTES}
-# Messages from which all others can be reached.
+# Messages that refer, directly or indirectly, to all others.
 _ROOTS = ("NetParameter", "SolverParameter", "SolverState", "BlobProtoVector", "Datum")
 # Enums that caffe.proto has outside of messages.
 _OUTER = ("Phase",)
 
 
-# Where numbers begin that no file has.
+# The first of the numbers that no file uses.
 _BEYOND = 100000
 
 
 def _fields(message):
-    """The fields of a message, Caffe's own first, with their places; each has a number."""
+    """The fields of a message, Caffe's own first, with their indices; each has a number."""
     found, taken = [], {0}
     for i in range(lib.ferry_proto_schema_field_count(message.encode())):
         field = ProtoField(struct_size=ctypes.sizeof(ProtoField))
@@ -54,7 +54,7 @@ def _choices(message, index, count):
 
 
 def _default(field, kind):
-    """A field's default as protobuf has it in text; None: it is protobuf's own."""
+    """A field's default in protobuf's text form; None: protobuf's own default."""
     if field.choice_count or kind == "string":
         return string(field.text_default) or None
     if kind in ("float", "double"):
@@ -66,7 +66,7 @@ def _default(field, kind):
 
 
 class _Builder:
-    """One file of all messages."""
+    """The file descriptor of all messages."""
 
     def __init__(self):
         self.file = descriptor_pb2.FileDescriptorProto(name="ferry/caffe.proto", package="caffe")
@@ -101,7 +101,7 @@ class _Builder:
             made.default_value = default
 
     def add(self, message):
-        """A message, and those that its fields are."""
+        """A message, and the messages of its fields."""
         if message in self._made:
             return
         into = self._made[message] = self.file.message_type.add(name=message)
