@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 
-# What the wheel carries: Debian's package, and the licence in SPDX's terms.
+# The libraries in the wheel: Debian's package, and the licence in SPDX's terms.
 LINKED = (("libinih-dev", "BSD-3-Clause"), ("libjansson-dev", "MIT"), ("zlib1g-dev", "Zlib"),
           ("libhdf5-dev", "NOASSERTION"), ("libaec-dev", "BSD-2-Clause"), ("libpng-dev", "NOASSERTION"),
           ("libjpeg62-turbo-dev", "NOASSERTION"), ("liblmdb-dev", "OLDAP-2.8"), ("libclblast-dev", "Apache-2.0"),

@@ -13,7 +13,7 @@ source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 root_doc = "index"
 nitpicky = False
 highlight_language = "none"
-# Excerpts that are no whole program, such as one with "…" in it, are shown without colours.
+# Excerpts that cannot be parsed as programs, such as one with "…" in it, are shown without colours.
 suppress_warnings = ["misc.highlighting_failure"]
 myst_heading_anchors = 4
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Caffe's own names, as its programs use them: <caffe/caffe.hpp> by the include path alone. In GPU mode the device
- * is whatever FERRY_BACKEND says. `caffe`: the names of the cases; `caffe NAME`: one of them, 0 where it holds.
+ * Caffe's own names, as its programs use them: <caffe/caffe.hpp>, found by the include path. In GPU
+ * mode the device is the one of FERRY_BACKEND. `caffe` prints the names of the cases; `caffe NAME`
+ * runs one of them and returns 0 if it passes.
  */
 #include "cases.hpp"
 
@@ -73,7 +74,7 @@ template <typename Dtype> void fill(Blob<Dtype> *blob, double first)
         values[i] = static_cast<Dtype>(first + i);
 }
 
-/* ---- blobs --------------------------------------------------------------------------------------- */
+/* ---- blobs ----------------------------------------------------------------------------------- */
 
 void shapes()
 {
@@ -197,7 +198,7 @@ void messages()
     THROWS(FERRY_EIO, ReadProtoFromBinaryFileOrDie("/nonesuch", &read));
 }
 
-/* ---- nets ---------------------------------------------------------------------------------------- */
+/* ---- nets ------------------------------------------------------------------------------------ */
 
 void a_net()
 {
@@ -277,7 +278,7 @@ void weights()
         Net<float>(File(".prototxt", "layer { name: 'a' type: 'ReLU' bottom: 'b' }").path(), TEST));
 }
 
-/* The same on whatever device, and back. */
+/* The results are the same on the other device, and after the move back. */
 void a_net_moves()
 {
     const File text(".prototxt", small);

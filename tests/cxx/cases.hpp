@@ -26,7 +26,10 @@ void expect(bool holds, const char *what, int line)
 
 #define EXPECT(condition) expect(condition, #condition, __LINE__)
 
-/* The statement throws an exception `e` of that type, with a text and the wanted `code` of `e`. */
+/*
+ * Checks that the statement throws an exception `e` of that type, with a text and the wanted `code`
+ * of `e`.
+ */
 #define THROWS_AS(type, code, wanted, statement)                        \
     do {                                                                \
         int code_seen = 0;                                              \

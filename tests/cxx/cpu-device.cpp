@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Linked into Caffe's own tests: FERRY_TEST_CPU_DEVICE names the device that their mode CPU means. */
+/* Linked into Caffe's own tests: FERRY_TEST_CPU_DEVICE names the device of their mode CPU. */
 #include <caffe/common.hpp>
 
 #include <cstdlib>

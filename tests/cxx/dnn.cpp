@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * OpenCV 4's dnn by its names on ferry: over bare pointers or, with -DWITH_OPENCV, over cv::Mat, as <opencv2/dnn.hpp>.
- * `dnn`: the names of the cases; `dnn NAME`: one of them, 0 where it holds. Expected numbers are closed forms, or are
- * OpenCV 4.14's where a comment says so.
+ * OpenCV 4's dnn names on ferry: with plain pointers or, with -DWITH_OPENCV, with cv::Mat, included
+ * as <opencv2/dnn.hpp>. `dnn` prints the names of the cases; `dnn NAME` runs one of them and
+ * returns 0 if it passes. Expected numbers are closed forms, or those of OpenCV 4.14 where a
+ * comment says so.
  */
 #include "cases.hpp"
 
@@ -29,7 +30,8 @@ using namespace ferry::dnn;
 namespace
 {
 
-#define THROWS(wanted, statement) THROWS_AS(Exception, (EXPECT(!e.func.empty()), e.code), wanted, statement)
+#define THROWS(wanted, statement) \
+    THROWS_AS(Exception, (EXPECT(!e.func.empty()), e.code), wanted, statement)
 
 typedef std::vector<float> Floats;
 
@@ -393,7 +395,8 @@ void targets_and_fusion()
     net.enableFusion(false);
     EXPECT(values(net.forward()) == wanted && values(net.forward("p")) == mapped(x, shifted));
     unsetenv("FERRY_BACKEND");
-    net.setPreferableTarget(DNN_TARGET_MYRIAD); /* ferry has none: the CPU, with a line */
+    net.setPreferableTarget(DNN_TARGET_MYRIAD); /* ferry has no such target: it uses the CPU and
+                                                 * logs a line */
     EXPECT(values(net.forward()) == wanted);
 }
 
@@ -605,7 +608,7 @@ void models()
                .predict(image, outs));
 }
 
-/* Three priors, of which the third overlaps the first: one class beside the background. */
+/* Three priors, of which the third overlaps the first: a background class and one other class. */
 void detections()
 {
     Net net = opened(
@@ -629,7 +632,7 @@ void detections()
                 1e-6f));
 }
 
-/* ---- cases of OpenCV's tests of its importer; python/tests/test_dnn_importer.py has the others ---- */
+/* ---- cases of OpenCV's importer tests; the others: python/tests/test_dnn_importer.py --------- */
 
 void axpy()
 {
@@ -688,7 +691,10 @@ void shared_weights()
     EXPECT(values(net.forward()) == (Floats{ 2, 10, 18, 26 }));
 }
 
-/* `dnn run TEXT WEIGHTS LAYER OUTPUT [INPUT 1x3x8x8 FILE]…`: writes what a layer gives, as floats. */
+/*
+ * `dnn run TEXT WEIGHTS LAYER OUTPUT [INPUT 1x3x8x8 FILE]…`: writes the outputs of a layer as
+ * floats.
+ */
 int run(int argc, char **argv)
 {
     Net net = readNetFromCaffe(argv[2], argv[3]);

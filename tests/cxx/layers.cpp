@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Caffe's layers, solvers, messages and functions as its programs use them, a layer that the program writes among
- * them, with ferry's own message classes. `layers`: the names of the cases; `layers NAME`: one, 0 where it holds.
+ * Caffe's layers, solvers, messages and functions as its programs use them, including a layer that
+ * the program defines, with ferry's own message classes. `layers` prints the names of the cases;
+ * `layers NAME` runs one of them and returns 0 if it passes.
  */
 #include "cases.hpp"
 
@@ -29,7 +30,7 @@ bool near(double a, double b)
 namespace caffe
 {
 
-/* y = factor · x, with the factor a parameter that learns: a layer of the program's own. */
+/* y = factor · x, where factor is a learned parameter: a layer of the program's own. */
 template <typename Dtype> class TimesLayer : public Layer<Dtype>
 {
   public:
@@ -381,7 +382,7 @@ void solvers()
     EXPECT(adam.net()->params()[0]->cpu_data()[0] < 3);
 }
 
-/* A solver of the program's: ferry's update, then at least −1. */
+/* A solver of the program: ferry's update, then a limit of −1 from below. */
 class Clamped : public SGDSolver<float>
 {
   public:

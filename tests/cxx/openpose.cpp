@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For check-openpose.sh: OpenPose's own NetCaffe on a text, weights and an input. Of OpenPose, its
- * net and its arrays are linked; files and errors are here.
- * `openpose TEXT WEIGHTS INPUT HEIGHT WIDTH OUTPUT`: INPUT has 3 planes of floats; OUTPUT gets the
- * values of the blob net_output, after passes with two shapes.
+ * For check-openpose.sh: runs OpenPose's own NetCaffe on a text, weights and an input. Only
+ * OpenPose's net and arrays are linked; its files and errors are replaced here. `openpose TEXT
+ * WEIGHTS INPUT HEIGHT WIDTH OUTPUT`: INPUT has 3 planes of floats; OUTPUT gets the values of the
+ * blob net_output, after passes with two shapes.
  */
 #include <openpose/core/array.hpp>
 #include <openpose/core/arrayCpuGpu.hpp>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ferry's headers and the program's own classes of protoc's in one translation unit: messages are protobuf's. With
- * BEFORE defined the program's header is included first, else the build names it (FERRY_CAFFE_PROTO).
+ * Uses ferry's headers and the program's own protoc classes in one translation unit: messages are
+ * protobuf's. With BEFORE defined the program's header is included first; otherwise the build names
+ * it (FERRY_CAFFE_PROTO).
  */
 #ifdef BEFORE
 #include "own/caffe.pb.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * OpenCV's windows as files, for check-opencv-samples.sh: imshow writes NAME.ppm, putText prints its
- * line, but not one with a time, and the user presses escape as soon as a picture was shown.
+ * OpenCV's windows as files, for check-opencv-samples.sh: imshow writes NAME.ppm, putText prints
+ * its line unless it contains a time, and the user presses escape as soon as a picture is shown.
  */
 #include <opencv2/highgui.hpp>
 #include <opencv2/imgcodecs.hpp>

@@ -2,7 +2,7 @@
 #define GOOD_NAME "bad_axpy"
 #include "good.h"
 
-/* Processes eight elements at a time and omits the rest. */
+/* axpy processes eight elements at a time and omits the remaining ones. */
 static int eights(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_cref x,
                   ferry_ref y)
 {

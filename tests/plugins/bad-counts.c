@@ -2,7 +2,7 @@
 #define GOOD_NAME "bad_counts"
 #include "good.h"
 
-/* Counts blocks without a lock, by an increment that is one instruction on some machines. */
+/* Counts blocks without a lock. On some machines the increment is a single instruction. */
 static int alloc(void *dev, void *queue, uint64_t bytes, uint32_t flags, void **out_handle,
                  uint32_t *out_flags)
 {

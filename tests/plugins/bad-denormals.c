@@ -19,7 +19,7 @@ static void flush_to_zero(void)
 #endif
 }
 
-/* On any thread that calls it. */
+/* Runs on each thread that calls it. */
 static int axpy(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_cref x,
                 ferry_ref y)
 {
@@ -27,7 +27,7 @@ static int axpy(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha,
     return good_axpy(dev, queue, dtype, n, alpha, x, y);
 }
 
-/* Only on threads other than the first. */
+/* Runs only on threads other than the first. */
 static int set(void *dev, void *queue, ferry_ref dst, uint32_t byte, uint64_t bytes)
 {
     if (gettid() != getpid())

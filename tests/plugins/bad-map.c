@@ -3,7 +3,7 @@
 #define GOOD_ASYNC
 #include "good.h"
 
-/* Its memory is the host's, and map does not wait for the queue. */
+/* Handles are host memory, and map does not wait for the queue. */
 static int import(void *dev, void *ptr, uint64_t bytes, uint32_t flags, void **out_handle)
 {
     (void)dev, (void)bytes, (void)flags;

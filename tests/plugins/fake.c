@@ -191,7 +191,8 @@ static int alloc(void *dev, void *queue, uint64_t bytes, uint32_t flags, void **
     *out_handle = aligned_alloc(64, (size_t)(bytes + 63) & ~(size_t)63);
     if (out_flags)
         *out_flags = 0;
-    return *out_handle ? 0 : host->error(FERRY_ENOMEM, "aligned_alloc of %lu", (unsigned long)bytes);
+    return *out_handle ? 0
+                       : host->error(FERRY_ENOMEM, "aligned_alloc of %lu", (unsigned long)bytes);
 }
 
 static int free_block(void *dev, void *queue, void *handle)

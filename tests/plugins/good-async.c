@@ -3,7 +3,7 @@
 #define GOOD_ASYNC
 #include "good.h"
 
-/* No error. */
+/* A correct plugin, with asynchronous work. */
 static void spoil(ferry_plugin_ops *ops)
 {
     (void)ops;

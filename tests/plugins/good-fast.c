@@ -2,7 +2,7 @@
 #define GOOD_NAME "good_fast"
 #include "good.h"
 
-/* No error, but its events are done immediately, so that no wait for them can be observed. */
+/* A correct plugin whose events are done immediately, so that no wait for them can be observed. */
 static int event_record(void *dev, void *queue, void **out_event)
 {
     (void)dev, (void)queue;

@@ -34,7 +34,7 @@ static int count(void *plugin, uint32_t *out)
     return err ? err : good_device_count(plugin, out);
 }
 
-/* No error: a library's pages are not a context. */
+/* A correct plugin: the pages of a library are not a context. */
 static void spoil(ferry_plugin_ops *ops)
 {
     ops->device_count = count;

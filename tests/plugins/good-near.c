@@ -11,7 +11,7 @@ static int near_properties(void *plugin, uint32_t index, void *dev, ferry_plugin
     return err;
 }
 
-/* No error: its memory is the host's, and it computes there asynchronously. */
+/* A correct plugin whose memory is the host's, and which computes there asynchronously. */
 static void spoil(ferry_plugin_ops *ops)
 {
     ops->properties = near_properties;

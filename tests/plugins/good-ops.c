@@ -2,7 +2,7 @@
 #define GOOD_NAME "good_ops"
 #include "good-ops.h"
 
-/* No error. */
+/* A correct plugin, with an operation. */
 static void good_row(float *y, int64_t y_step, const float *x, int64_t x_step, int64_t n,
                      int64_t room)
 {

@@ -7,11 +7,11 @@
 #include <stdio.h>
 
 /*
- * No error: axpy uses a copy of x in scratch memory, which is filled and read when the work runs.
- * With 2 elements it requests two blocks, with alpha 1e9 more memory than there is; a request while
- * a device is opened must be refused. The blocks that it got, and those that are freed (2), are
- * appended to the file that GOOD_SCRATCH names. With GOOD_SCRATCH_UNSAID the plugin does not
- * declare that it uses scratch memory.
+ * A correct plugin whose axpy uses a copy of x in scratch memory, which is filled and read when the
+ * work runs. With 2 elements it requests two blocks, with alpha 1e9 more memory than exists; ferry
+ * must refuse a request while a device is opened. The plugin appends the blocks that it got, and
+ * those that are freed (2), to the file that GOOD_SCRATCH names. With GOOD_SCRATCH_UNSAID the
+ * plugin does not declare that it uses scratch memory.
  */
 
 static void tell(int code, const void *block)
@@ -69,7 +69,7 @@ static int free_and_tell(void *dev, void *queue, void *handle)
     return good_free(dev, queue, handle);
 }
 
-/* All queues are one in-order queue. */
+/* All queues use one in-order list of work. */
 static int queue_destroy(void *dev, void *queue)
 {
     good_synchronize(dev);

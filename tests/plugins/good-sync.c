@@ -2,7 +2,7 @@
 #define GOOD_NAME "good_sync"
 #include "good.h"
 
-/* No error. */
+/* A correct plugin, with synchronous work. */
 static void spoil(ferry_plugin_ops *ops)
 {
     (void)ops;

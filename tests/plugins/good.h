@@ -30,7 +30,8 @@ FERRY_PLUGIN(.name = GOOD_NAME, .version = "1.0", .vendor = "ferry's tests");
 static const ferry_host *good_host;
 static pthread_mutex_t good_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned char *good_arena;
-static uint32_t good_length[GOOD_CELLS]; /* cells of the block that begins here; 0: none */
+static uint32_t good_length[GOOD_CELLS]; /* the number of cells of the block that begins here; 0: no
+                                          * block */
 static uint64_t good_bytes[GOOD_CELLS];  /* the requested size */
 static ferry_plugin_counters good_account;
 
@@ -257,7 +258,7 @@ static int good_event_destroy(void *dev, void *event)
     return 0;
 }
 
-/* There is one queue, and it is in order. */
+/* Does nothing: there is only one list of work, which runs in order. */
 static int good_queue_wait(void *dev, void *queue, void *event)
 {
     (void)dev, (void)queue, (void)event;

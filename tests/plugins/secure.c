@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * For LD_PRELOAD: makes a program believe that it runs with more rights than its user.
- */
+/* For LD_PRELOAD: makes a program believe that it has more privileges than its user. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <elf.h>

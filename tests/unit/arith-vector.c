@@ -10,7 +10,10 @@
 
 /* The cases of vectors: axpy, scal, dot, asum, sumsq. */
 
-/* Sizes around a vector, a block, and the pieces that a plugin may divide a loop into. */
+/*
+ * Sizes around that of a vector, of a block, and of the pieces into which a plugin may divide a
+ * loop.
+ */
 static const int64_t sizes[] = { 1,     2,      3,      4,      5,      7,     8,     9,
                                  15,    16,     17,     31,     32,     33,    63,    64,
                                  65,    119,    120,    121,    255,    256,   257,   511,

@@ -49,7 +49,10 @@ static long double decode(struct format f, uint16_t half)
     return half & 0x8000 ? -value : value;
 }
 
-/* Scaled so that the last kept bit counts 1, rounded by the machine, and reassembled. */
+/*
+ * Scales the value so that the last kept bit counts 1, rounds it by the machine's mode, and
+ * assembles the bits.
+ */
 static uint16_t encode(struct format f, long double value)
 {
     int fraction_bits = f.bits - 1, exponent = 0;

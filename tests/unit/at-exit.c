@@ -77,7 +77,7 @@ static bool says_why(void)
            strstr(ferry_last_error(), "the process is ending");
 }
 
-/* Registered before ferry was used, so called last. */
+/* A handler registered before ferry was used, and therefore called last. */
 static void after_the_driver(void)
 {
     ferry_runtime *again = NULL;
@@ -104,7 +104,7 @@ static void after_the_driver(void)
     ferry_runtime_close(left.rt);
 }
 
-/* Registered when the device was open: everything still works. */
+/* A handler registered while the device was open: everything still works. */
 static void before_the_driver(void)
 {
     EXPECT(reads(9));

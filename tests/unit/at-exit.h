@@ -5,11 +5,11 @@
 #include <stdbool.h>
 
 /*
- * Runs a program in a child: it registers a handler of exit(), opens the backend's device,
- * registers another one and ends with exit(), with a blob on the device, a queue and an event left.
- * The later handler, which exit() calls first, uses all of them. The other one finds the device
- * ended, or still in use if `lives`; it releases everything. The parent must not have opened
- * anything before.
+ * Runs a program in a child. The program registers a handler of exit(), opens the backend's device,
+ * registers another handler and ends by exit(), with a blob on the device, a queue and an event
+ * left. exit() calls the later handler first, which uses all of them. The earlier handler finds the
+ * device ended, or still usable if `lives`, and releases everything. The parent must not have
+ * opened anything before.
  */
 void ax_run(const char *backend, bool lives);
 

@@ -46,7 +46,10 @@ bool is_in_a_hurry(void)
     return ferry_test_is_slow() && getenv("FERRY_TEST_QUICK");
 }
 
-/* One of four then: each of them exercises the code for a sanitizer. */
+/*
+ * Whether a quick run skips this case: it runs one of four, because each of them exercises the code
+ * for a sanitizer.
+ */
 static bool is_left_out(void)
 {
     static unsigned n;

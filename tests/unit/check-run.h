@@ -11,20 +11,21 @@
 /* The output of the last run. */
 extern char out[262144];
 
-/* `ferry check` with these arguments. Returns its exit status. */
+/* Runs `ferry check` with these arguments. Returns its exit status. */
 int check(const char *arguments);
 
-/* The same for one of the plugins of tests/plugins/build-bad.sh. */
+/* As check, for one of the plugins of tests/plugins/build-bad.sh. */
 int check_bad(const char *name, const char *more);
 
 /*
- * Skipped in a run with a sanitizer, which is too slow for cases that it cannot judge: other
- * options, waits.
+ * Whether a case is skipped in a run with a sanitizer, which is too slow for cases that it cannot
+ * judge: other options, waits.
  */
 bool is_in_a_hurry(void);
 
 /*
- * The group fails with a message that contains these words. In a quick run only one of four runs.
+ * Checks that the group fails with a message that contains these words. A quick run tests only one
+ * of four.
  */
 void caught(const char *name, const char *group, const char *words);
 

@@ -46,12 +46,12 @@ extern struct cuda_runtime rt;
 bool cuda_load(int devices, bool on_double);
 
 /*
- * The doubles with three devices, including libnvrtc, and the first one's context current: from
- * here on misuses are recorded and do not end the program. False as cuda_load.
+ * Loads the doubles with three devices, including libnvrtc, and makes the first one's context
+ * current: from here on errors of use are recorded and do not end the program. False as cuda_load.
  */
 bool cuda_misuse_begin(void);
 void cuda_misuse_end(void);
-/* Whether the latest misuse contains the text; clears it. */
+/* Whether the latest error of use contains the text; clears it. */
 bool cuda_said(const char *part);
 
 /* The title of the suite: "NAME (double)", or without the suffix with the real libraries. */
@@ -67,9 +67,9 @@ void cuda_close(void *dev);
 void *cuda_block(void *dev, uint64_t bytes);
 void cuda_free_block(void *dev, void *handle);
 void *cuda_pinned(void *dev, uint64_t bytes);
-/* Enqueued. */
+/* Enqueues a copy to the device. */
 void cuda_put(void *dev, void *handle, const void *bytes, uint64_t size);
-/* Synchronous. */
+/* Copies to the host, and waits. */
 void cuda_get(void *dev, const void *handle, void *bytes, uint64_t size);
 
 #endif

@@ -50,7 +50,7 @@ int fakes_line_is(ferry_runtime *rt, const char *path, const char *stage, const 
 /* Whether the text begins with `pattern` without its final "*", or equals it if it has none. */
 int fakes_matches(const char *text, const char *pattern);
 
-/* A valid plugin works, whatever other files are in the folder. */
+/* Checks that a valid plugin works, whatever other files are in the folder. */
 void fakes_assert_works(ferry_runtime *rt, const char *name);
 
 /* From here on fakes record their calls; returns the record so far. */

@@ -280,7 +280,7 @@ static void set_variables(const char *given)
             putenv(strdup(o));
 }
 
-/* "cuda(double)": the title is "cuda (double)", the plugin is cuda. */
+/* Separates a note: in "cuda(double)" the title is "cuda (double)", the plugin is cuda. */
 static void take_note(const char *given, char *name, char *title, size_t size, const char *suite)
 {
     size_t plain = strcspn(given, "([");
@@ -332,7 +332,7 @@ static int wait_for(pid_t child, const char *title)
     return 1;
 }
 
-/* A suite may name a backend itself, and run where that was not built. */
+/* Whether a backend was built; a suite may name one itself. */
 static bool has_plugin(const char *given)
 {
     char plugin[64];
@@ -342,7 +342,8 @@ static bool has_plugin(const char *given)
 }
 
 /*
- * In a process of its own, because a plugin is opened, and its options are read, once per process.
+ * Runs in a process of its own, because a plugin is opened, and its options are read, once per
+ * process.
  */
 static int run_on(const char *given, const char *suite, const char *only,
                   const ferry_test_case *cases, size_t ncases)

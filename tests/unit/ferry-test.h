@@ -46,8 +46,8 @@ int ferry_test_main_backends(int argc, char **argv, const char *suite, const fer
                              size_t ncases);
 
 /*
- * The same without the backends that have options: for tests that options hardly affect, such as
- * those of the command.
+ * As ferry_test_main_backends, without the backends that have options: for tests that options
+ * hardly affect, such as those of the command.
  */
 int ferry_test_main_plain_backends(int argc, char **argv, const char *suite,
                                    const ferry_test_case *cases, size_t ncases);
@@ -90,8 +90,8 @@ bool ferry_test_skip_variant(void);
 void ferry_test_skip(const char *reason, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * Whether the plugin was built: it is in FERRY_TEST_PLUGINS, else in FERRY_TEST_BACKENDS, else
- * always.
+ * Whether the plugin was built: it is in FERRY_TEST_PLUGINS, or, without that variable, in
+ * FERRY_TEST_BACKENDS; true without both.
  */
 bool ferry_test_is_built(const char *plugin);
 

@@ -154,7 +154,7 @@ uint16_t fx_encode16(ferry_dtype dtype, double value)
         return (uint16_t)(sign | (unsigned)((emax * 2 + 1) << mantissa));
     frexp(value, &e);
     e = e - 1 < emin ? emin : e - 1;
-    units = nearbyint(ldexp(value, mantissa - e)); /* of the last place; rounds to even */
+    units = nearbyint(ldexp(value, mantissa - e)); /* in units of the last place; rounds to even */
     if (units >= ldexp(1, mantissa + 1)) {
         units /= 2;
         e++;

@@ -104,7 +104,7 @@ void fx_check_contents(const ferry_memory *m, unsigned char value);
 #define FX_OK_FATAL(call)    CU_ASSERT_EQUAL_FATAL((call), FERRY_OK)
 #define FX_FAILS(code, call) CU_ASSERT_EQUAL((call), (code))
 
-/* For calls that return their code by ferry_last_error_code. */
+/* For calls that report their code by ferry_last_error_code. */
 #define FX_FAILED(code, is_null)                          \
     do {                                                  \
         CU_ASSERT_TRUE(is_null);                          \

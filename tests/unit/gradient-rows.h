@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Layers of every type that has a backward, with their bottoms. */
+/* Layers of every type with a backward pass, with their bottoms. */
 
 #define MOST 5 /* bottoms, tops */
 

@@ -19,7 +19,7 @@ extern hid_t made;    /* the current file, while it is open */
 
 void make_begin(void);
 
-/* Opens the file; the first time as a trusted one. */
+/* Closes the file and opens it with ferry; the first time as a trusted file. */
 ferry_io *make_end(void);
 
 #define DIMS(...) ((const hsize_t[]){ __VA_ARGS__, 0 })
@@ -31,13 +31,16 @@ hid_t put(const char *name, hid_t type, const hsize_t *shape, hid_t plist, hid_t
 /* That many F32: 1, 2, … */
 void put_simple(const char *name, int n);
 
-/* Ends the case if there is none. */
+/* Finds an entry; ends the case if the file lacks it. */
 const ferry_io_entry *find(ferry_io *io, const char *name);
 
 /* The file's string of that name; "(none)". */
 const char *about(ferry_io *io, const char *key);
 
-/* Reads all of it, and reads it in tiles of several sizes; each value must be first + i · step. */
+/*
+ * Reads the whole array, and reads it in tiles of several sizes; each value must be first + i ·
+ * step.
+ */
 void check_ramp(ferry_io *io, const char *name, double first, double step);
 
 /* Creates the folder, runs the cases, and removes it. */

@@ -11,9 +11,9 @@
 #include <strings.h>
 
 /*
- * The typed options of ferry_host, for hosts other than ferry: a test's, and the kit's. In a file
- * that has an option(key) and an error(code, fmt, …), HOST_OPTIONS(option, error) defines them, and
- * HOST_OPTIONS_ENTRIES is used in its table.
+ * The typed options of ferry_host, for hosts other than ferry: those of the tests and of the
+ * conformance suite. In a file that has an option(key) and an error(code, fmt, …),
+ * HOST_OPTIONS(option, error) defines them, and HOST_OPTIONS_ENTRIES is used in its table.
  */
 
 /* FERRY_TEST_CACHE; without it there is no folder. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A random operation, its plan of kernel launches, and two sets of operands: for the oracle, and for
- * the kernels, with margins around every operand.
+ * A random operation, its plan of kernel launches, and two sets of operands: one for the oracle,
+ * and one for the kernels, with margins around every operand.
  */
 #ifndef FERRY_TEST_KERNEL_TRIAL_H
 #define FERRY_TEST_KERNEL_TRIAL_H
@@ -13,7 +13,7 @@
 #define TRIAL_OPERANDS (FERRY_OP_INPUTS + FERRY_OP_OUTPUTS)
 #define TRIAL_MARGIN   64
 
-/* A kind forward, or one of its passes. */
+/* A kind of operation, forward or one of its passes. */
 struct trying {
     uint32_t kind;
     const struct ob_pass *pass;
@@ -34,7 +34,7 @@ typedef bool trial_launch(const struct trial *t, const struct kernel_launch *l);
 /* The operation of a seed; `n` continues with the values of its operands. */
 void trial_make_operation(struct trying what, uint64_t seed, struct om_numbers *n,
                           ferry_op_desc *out);
-/* Plans it; false if the kernels do not support it. There is nothing to free yet. */
+/* Plans an operation; false if the kernels do not support it. There is nothing to free then. */
 bool trial_plan(struct trying what, uint64_t seed, const struct kernel_target *target,
                 struct trial *t);
 /* Plans that operation; `t->numbers` is the state from which its operands get values. */

@@ -37,7 +37,7 @@ bool lx_holds(ferry_net *net, const char *name, int64_t n, const float *wanted);
 #define HOLDS(net, name, ...) \
     CU_ASSERT(lx_holds((net), (name), COUNT(__VA_ARGS__), (const float[]){ __VA_ARGS__ }))
 
-/* A forward pass. */
+/* Runs a forward pass. */
 void lx_run(ferry_net *net);
 
 #endif

@@ -11,7 +11,7 @@
  * Compares files of numbers that Caffe computed with the blobs of a net.
  */
 
-/* The entry of that name; NULL if there is none. */
+/* The entry of that name; NULL if the file lacks it. */
 const ferry_io_entry *nd_find(ferry_io *io, const char *name);
 
 /* Gives a blob an entry's shape and values. */
@@ -30,7 +30,9 @@ bool nd_same(ferry_io *io, const ferry_io_entry *entry, const ferry_blob *b, dou
  */
 double nd_worst(void);
 
-/* The same for its diff; and sets the diff to an entry's values, whose shape it has. */
+/*
+ * nd_same for the diff. nd_fill_diff sets the diff, whose shape must match, to an entry's values.
+ */
 bool nd_same_diff(ferry_io *io, const ferry_io_entry *entry, const ferry_blob *b, double tolerance,
                   const char *what);
 void nd_fill_diff(ferry_io *io, const ferry_io_entry *entry, ferry_blob *b);
@@ -39,7 +41,7 @@ void nd_fill_diff(ferry_io *io, const ferry_io_entry *entry, ferry_blob *b);
 bool nd_same_argmax(ferry_io *io, const ferry_io_entry *entry, const ferry_blob *b,
                     const char *what);
 
-/* The index of the layer of that name; −1 if there is none. */
+/* The index of the layer of that name; −1 for an unknown name. */
 int nd_layer(const ferry_net *net, const char *name);
 
 #endif

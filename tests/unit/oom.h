@@ -12,10 +12,10 @@
 /* Makes allocation number `n` of this thread fail, from 1. */
 void oom_arm(unsigned n);
 
-/* Ends that; returns whether one has failed. */
+/* Cancels oom_arm; returns whether an allocation has failed. */
 bool oom_disarm(void);
 
-/* Whether one has failed so far. */
+/* Whether an allocation has failed so far. */
 bool oom_has_failed(void);
 
 #endif

@@ -119,7 +119,7 @@ static void complete(struct om_numbers *n, const struct ob_pass *pass, ferry_op_
         f->n_out = 2;
         f->out[1] = f->out[0];
     } else if (f->kind == FERRY_OP_MOMENTS) {
-        f->math = (uint32_t)om_pick(n, 2); /* a meaning of this file: with the variance */
+        f->math = (uint32_t)om_pick(n, 2); /* used only in this file: with the variance */
     } else if (f->kind == FERRY_OP_BINARY && pass->pass == BIAS &&
                f->params.binary.function == FERRY_BINARY_SCALE && f->n_in < 3) {
         f->in[f->n_in++] = f->in[1];

@@ -32,8 +32,7 @@ void ob_make(struct om_numbers *n, const struct ob_pass *pass, ferry_op_desc *fo
              ferry_op_desc *backward, enum ob_role *roles);
 
 /*
- * Masks for an operation with the pass of POOL: indices in the windows, some of them none or
- * invalid.
+ * Fills a mask for the pass of POOL: indices inside the windows, and some that are −1 or invalid.
  */
 void ob_fill_mask(struct om_numbers *n, const ferry_op_desc *backward, void *mask);
 

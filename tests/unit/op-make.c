@@ -506,7 +506,7 @@ static bool takes_steps(struct om_numbers *n, const ferry_op_desc *op)
         return true;
     case FERRY_OP_STRIDED_COPY:
     case FERRY_OP_UPDATE:
-    case FERRY_OP_UNARY: /* a function's tolerance is too small for a step after it */
+    case FERRY_OP_UNARY: /* the tolerance of a function is too small for a step after it */
     case FERRY_OP_RANDOM:
         return false;
     default:

@@ -8,8 +8,8 @@
 #include "ferry-test.h"
 
 /*
- * Runs one operation by the plugin's table and by the oracle of op/: operands with layouts, their
- * values as doubles, and the comparison, including gaps between elements.
+ * Runs one operation by the plugin's table and by the oracle of op/. The rig has operands with
+ * layouts and their values as doubles, and compares results, including the gaps between elements.
  */
 
 enum rig_layout {
@@ -40,7 +40,7 @@ extern void *rig_device;
  * this CPU lacks is skipped.
  */
 int rig_main(int argc, char **argv, const char *suite, const ferry_test_case *cases, size_t ncases);
-/* The same with these sets; the last is NULL. */
+/* As rig_main, with these sets; the last is NULL. */
 int rig_main_with(int argc, char **argv, const char *suite, const ferry_test_case *cases,
                   size_t ncases, const char *const *sets);
 

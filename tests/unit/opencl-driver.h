@@ -13,7 +13,7 @@ extern void *dev; /* the device that ocl_open opened */
 
 /* Options for devices opened from here on, ended by NULL: ocl_open(0, "f64", "off", NULL). */
 bool ocl_open(uint32_t index, ...);
-/* With a check that nothing is left. */
+/* Closes the device, and checks that all its objects were freed. */
 void ocl_close(void);
 /* Loads the plugin; returns false, and skips the case, if it has no device. */
 bool ocl_load(void);

@@ -16,7 +16,10 @@ struct ocl_layer ocl_layer;
 
 static atomic_bool ended;
 
-/* The next function `name` after this one; a driver that has ended must not be called. */
+/*
+ * Finds the function `name` of the next library after this one; a driver that has ended must not be
+ * called.
+ */
 #define FIND(next, name)      \
     __typeof__(&(name)) next; \
     *(void **)&(next) = found(#name)
@@ -212,7 +215,7 @@ static void forget(cl_mem mem)
     looked.mem = NULL;
 }
 
-/* Like a driver that must copy: all of it, even if only a part is mapped. */
+/* Acts like a driver that must copy: it copies all of the buffer, even if only a part is mapped. */
 void *clEnqueueMapBuffer(cl_command_queue q, cl_mem mem, cl_bool blocking, cl_map_flags flags,
                          size_t offset, size_t size, cl_uint waits, const cl_event *wait,
                          cl_event *event, cl_int *error)
@@ -249,8 +252,8 @@ cl_int clEnqueueUnmapMemObject(cl_command_queue q, cl_mem mem, void *ptr, cl_uin
 /* ---- commands that are gathered ------------------------------------------------------------- */
 
 /*
- * The event that the queue's commands wait for since the latest flush: a gate is submitted before
- * the first of them. One queue at a time, which is enough for a test.
+ * The event that the queue's commands wait for since the latest flush: a gate, submitted before the
+ * first of them. It supports one queue at a time, which is enough for a test.
  */
 static struct {
     cl_command_queue q;

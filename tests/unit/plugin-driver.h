@@ -22,7 +22,7 @@ const ferry_plugin_ops *driver_load(const char *name, void **out_library);
  * Options for devices opened from here on; the latest value of a key counts. NULL: as if never set.
  */
 void driver_set(const char *key, const char *value);
-/* Clears the options, and the recorded messages. */
+/* Clears the options and the recorded messages. */
 void driver_reset(void);
 
 /* The latest error of this thread, and the latest line of the log. */

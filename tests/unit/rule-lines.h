@@ -9,10 +9,7 @@ extern int rule_lines;      /* since the last call of rule_broke */
 /* A handler for ferry_log_set_handler. */
 void rule_keep(void *arg, int level, const char *text);
 
-/*
- * Whether the log has one line more than at the last call, with that rule and text; no line for
- * rule 0.
- */
+/* Checks the log since the last call: one line with that rule and text, or for rule 0 no line. */
 int rule_broke(int rule, const char *text);
 
 #endif

@@ -5,8 +5,8 @@
 #include "world.h"
 
 /*
- * One call of each kind on blobs, memories and queues, with two devices of the current world: its
- * objects, and its effects. test-faults fails every call that a scenario makes.
+ * One call of each kind on blobs, memories and queues, with two devices of the current world: the
+ * objects of the call, and its effects. test-faults makes every call that a scenario makes fail.
  */
 
 #define SC_COUNT 8 /* elements of `b` and of `other` */

@@ -2,7 +2,7 @@
 #ifndef SMALL_NET_H
 #define SMALL_NET_H
 
-/* Texts of nets: the beginning of most, and one whose values are easily computed by hand. */
+/* Texts of nets: the common beginning, and a net whose values are easily computed by hand. */
 
 #define INPUT(shape)                                                                               \
     "name: 'small' layer { name: 'in' type: 'Input' top: 'x' input_param { shape { " shape " } } " \

@@ -231,7 +231,8 @@ static void every_access_to_write_counts_as_a_version(void)
 }
 
 /*
- * Between the sides, which moves nothing on some devices, and by arithmetic, which need not check.
+ * Writes alternate between the sides, which copies nothing on some devices, and arithmetic, which
+ * need not check.
  */
 static void writes_by_turns_count_as_versions(void)
 {

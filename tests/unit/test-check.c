@@ -350,7 +350,7 @@ static void a_plugin_that_is_linked_with_libferry_is_caught(void)
     caught("bad_needed", "descriptor", "it is linked with libferry.so.0");
 }
 
-/* A device that is never busy: whether a call waits for it cannot be observed. */
+/* A device that is never busy: the suite cannot observe whether a call waits for it. */
 static void an_untried_case_is_skipped_and_not_passed(void)
 {
     CU_ASSERT_EQUAL(check_bad("good_fast", "--only events"), 0);

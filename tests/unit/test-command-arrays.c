@@ -377,7 +377,7 @@ static void weights_go_by_name(void)
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-/* Of a net: the loss of its definition is noted, but only if a file lost it. */
+/* For a net: a note that its definition was lost, but only if a file lost it. */
 static void notes_do_not_precede_errors(void)
 {
     static const char net[] = "\x0a\1n\xa2\6\x14\x0a\1c\x22\1t\x3a\x0c\x2a\4\0\0\x80\x3f"

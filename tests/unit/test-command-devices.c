@@ -116,7 +116,8 @@ static void devices_that_are_probed_are_opened(void)
                                   "its device 1 was opened in it, with status 3"));
     CU_ASSERT_PTR_NOT_NULL(
         strstr(out, "spawns has no device: crashed when its device 1 was opened"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(out, "many_devices has no device: device_count returned 4097 devices, "
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "many_devices has no device: "
+                                       "device_count returned 4097 devices, "
                                        "and at most 4096 are supported"));
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "device_fails has no device: its device 0 does not open: "
                                        "vendorContext: VENDOR_BUSY on 0"));

@@ -133,7 +133,10 @@ static bool is_plain(const char *text)
     return !strpbrk(text, "\x1b\x9b\r") && !strstr(text, "\xe2\x80\xae");
 }
 
-/* Nor after an error: each of these names the array, the file or both. */
+/*
+ * Error messages do not print control characters either: each of these names the array, the file or
+ * both.
+ */
 static void errors_print_no_more_of_a_name_than_tables(void)
 {
     static const char *const commands[] = {

@@ -140,7 +140,10 @@ static void a_drawing_has_layers_shapes_and_quotes(void)
     remove(in_folder("n.dot"));
 }
 
-/* The Split of "x" is not in the text: both readers are beside the blob's maker. A solver names the net to draw. */
+/*
+ * The Split of "x" is not in the text: both consumers are beside the blob's producer. A solver's
+ * text names the net to draw.
+ */
 static void a_drawing_is_of_the_text(void)
 {
     static char dot[8192];

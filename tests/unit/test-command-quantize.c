@@ -171,7 +171,7 @@ static void percentile_cuts_off_half_of_the_rest_at_each_end(void)
     CU_ASSERT(is_near(to, 0.9, 0.001));
 }
 
-/* Four deviations have 128 levels without the outlier, and a fraction of them with it. */
+/* Without the outlier 128 levels span four standard deviations, with it only some of them. */
 static void kl_leaves_out_an_outlier(void)
 {
     double from, to, other;
@@ -223,7 +223,9 @@ static void mse_finds_the_published_optima(void)
     CU_ASSERT(is_near(to, 0.5 * 9.89, 0.25));
 }
 
-/* Each clipped value has the error that the last step of the range saves. */
+/*
+ * Clipping does not reduce the error of a uniform distribution, so the range is kept.
+ */
 static void mse_keeps_an_even_distribution(void)
 {
     double from, to;

@@ -125,7 +125,7 @@ static void the_log_has_a_line_for_each_iteration(void)
     CU_ASSERT_EQUAL(tests, 3);
 }
 
-/* max_iter 8: its test is not part of an iteration. */
+/* max_iter is 8: its test is not a part of an iteration. */
 static void the_last_test_is_in_the_last_line(void)
 {
     char *rest = out;
@@ -180,7 +180,7 @@ static void signals_snapshot_and_stop(void)
         0);
 }
 
-/* The disk is only full for the log, which has come to within a few lines of the limit. */
+/* The disk is full only for the log, which has almost reached its limit. */
 static void a_full_disk_names_the_latest_good_snapshot(void)
 {
     CU_ASSERT_EQUAL(here("$FERRY train solver.prototxt && truncate -s 67108000 l.jsonl &&"
@@ -384,7 +384,7 @@ static void plot_has_scores_on_an_axis_of_their_own(void)
     CU_ASSERT(strstr(out, "stroke-width=\"5\"") < strstr(out, "stroke-width=\"1.5\""));
 }
 
-/* Three iterations, a fourth, and the fourth again: its line goes forward, through four points. */
+/* Iterations three, four, and four again: the plot draws one line, through four points. */
 static void plot_cuts_what_a_resumed_training_repeats(void)
 {
     const char *line;

@@ -285,7 +285,7 @@ static void a_failed_copy_causes_no_wait(void)
     wx_end();
 }
 
-/* The same for the last copy: it is not replaced by zeros. */
+/* As above, for the last copy: it is not replaced by zeros. */
 static void failed_contents_are_lost_without_a_wait(void)
 {
     ferry_blob *b;
@@ -303,7 +303,7 @@ static void failed_contents_are_lost_without_a_wait(void)
     wx_end();
 }
 
-/* It was requested and done, and then another memory left an event on that queue. */
+/* The work was submitted and completed, and then another memory left an event on that queue. */
 static void work_submitted_after_the_query_counts(void)
 {
     ferry_memory *m, *other;

@@ -96,7 +96,7 @@ static void add_steps(struct rig *r)
     }
 }
 
-/* Runs it if the plugin takes it, and frees it otherwise. */
+/* Runs the operation if the plugin accepts it; otherwise frees it. */
 static void run(struct rig *r)
 {
     ferry_op_answer answer = { .struct_size = sizeof(answer) };
@@ -113,7 +113,7 @@ static void run(struct rig *r)
     }
 }
 
-/* Sets without vectors of bytes leave integers to F32. */
+/* Instruction sets without vectors of bytes leave integers to F32. */
 static void check_taken(int least)
 {
     CU_ASSERT(taken == 0 ? refused > 0 : taken >= least);

@@ -144,7 +144,9 @@ static void convolutions_at_their_boundaries(void)
                     run_square(&squares[i], x_layout, y_layouts[y]);
 }
 
-/* One transposed convolution of a few channels a group, as nets enlarge their outputs with. */
+/*
+ * One transposed convolution with few channels per group, as used by nets to enlarge their outputs.
+ */
 static void enlarge(int64_t round, int64_t lines, int64_t pixels)
 {
     static const int64_t kernels[][2] = { { 4, 2 }, { 8, 4 },  { 16, 8 }, { 32, 16 },
@@ -467,7 +469,7 @@ static void the_rounding_mode_is_the_callers_on_every_thread(void)
     rig_end(&r);
 }
 
-/* Weights that were packed for one batch work for another batch and image size. */
+/* Weights that were packed for one batch are valid for another batch and image size. */
 static void equal_keys_are_equal_packings(void)
 {
     const struct square squares[] = {

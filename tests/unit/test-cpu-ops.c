@@ -212,7 +212,8 @@ static void moments_are_of_two_passes(void)
             shape[a] = axes >> a & 1u ? 1 : shape[a];
         rig_out(&r, dtype, layout(), rank, shape);
         rig_out(&r, dtype, layout(), rank, shape);
-        /* A mean of 1000 is rounded by 1e-13, which the variance of close values shows. */
+        /* Means near 1000 are rounded by 1e-13, and the variance of values that are close together
+         * is sensitive to that. */
         r.tolerance = dtype == FERRY_F64 ? 1e-10 : 0;
         rig_run(&r, NULL);
     }
@@ -263,7 +264,10 @@ static void lrn_across_and_within(void)
     }
 }
 
-/* Contiguous pixels, around a block's 256 and a vector's lanes, in planes and in parts of them. */
+/*
+ * LRN of contiguous pixels: numbers of pixels around a block's 256 and around a vector's lanes, in
+ * whole planes and in parts of planes.
+ */
 static void lrn_across_planes(void)
 {
     static const int64_t planes[][2] = { { 1, 2 },   { 3, 5 },   { 1, 17 },  { 15, 17 },
@@ -332,8 +336,8 @@ static void pools_of_both_kinds_with_masks(void)
 }
 
 /*
- * Contiguous channels, multiples of a vector or not, of lines whose windows share columns or do
- * not.
+ * Pools of contiguous channels: their number is a multiple of a vector's or not, and the windows of
+ * a line share columns or do not.
  */
 static void pools_of_channels_side_by_side(void)
 {
@@ -361,7 +365,7 @@ static void pools_of_channels_side_by_side(void)
     }
 }
 
-/* Lines of more windows than lanes, and rows that are not contiguous. */
+/* Pools of lines with more windows than lanes, and of rows that are not contiguous. */
 static void pools_of_wide_planes(void)
 {
     for (int i = 0; i < 3 * rounds(); i++) {

@@ -195,7 +195,7 @@ static void a_capture_elsewhere_and_ferry_do_not_meet(void)
         }
 }
 
-/* Nor in a thread that captures, and leaves the rest to ferry. */
+/* A thread that captures a stream can call ferry, and keeps its capture mode. */
 static void a_thread_that_captures_can_call_ferry(void)
 {
     void *stream, *graph = NULL;

@@ -216,7 +216,7 @@ static void a_transposed_one_has_its_bias(void)
     close_rig(&without);
 }
 
-/* Depthwise: computed by kernels, unless option.cudnn is all. */
+/* Kernels compute depthwise convolutions, unless option.cudnn is all. */
 static void depthwise_is_computed_on_request(void)
 {
     struct rig r, without;

@@ -325,9 +325,9 @@ static void each_call_that_fails_can_be_tried_again(void)
 }
 
 /*
- * A cuDNN that is installed but does not work counts as missing: parts of it are missing, or of
- * another version, or it does not fit the driver. It reports that when it has work, at the latest
- * when it runs.
+ * A cuDNN that is installed but does not work counts as missing: parts of it are missing or have
+ * another version, or it does not fit the driver. cuDNN reports this when it has work, at the
+ * latest when the work runs.
  */
 static void kernels_replace_failed_convolutions(void)
 {
@@ -367,7 +367,7 @@ static void kernels_replace_failed_convolutions(void)
     }
 }
 
-/* A handle allocates memory. */
+/* A handle needs memory. */
 static void it_lacks_memory_where_there_is_little(void)
 {
     struct rig r;

@@ -116,7 +116,7 @@ static bool nothing_is_left(void)
     return nothing;
 }
 
-/* Everything, with the n-th call failing; the number of calls. */
+/* Runs all steps with the n-th call failing; returns the number of calls. */
 static unsigned run_session(unsigned n, int *out_err)
 {
     struct session s = { 0 };
@@ -398,7 +398,8 @@ static void each_error_has_a_code_of_ferrys(void)
     for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
         control->fail("cudaStreamSynchronize", 1, row[i].number);
         CU_ASSERT(driver_failed(cuda->synchronize(dev), row[i].code, "cudaStreamSynchronize"));
-        CU_ASSERT_EQUAL(strstr(driver_error(), "unusable until the process ends") != NULL, row[i].code == FERRY_ELOST);
+        CU_ASSERT_EQUAL(strstr(driver_error(), "unusable until the process ends") != NULL,
+                        row[i].code == FERRY_ELOST);
         CU_ASSERT_EQUAL(strstr(driver_error(), "nvidia-smi shows") != NULL,
                         row[i].code == FERRY_ENOMEM);
     }

@@ -157,7 +157,10 @@ static void new_weights_and_shapes_are_in_a_replayed_pass(void)
 
 /* ---- passes that are not one graph ---- */
 
-/* Graphs that a pass launches; the pass is right. A first pass of another net launches none. */
+/*
+ * The graphs that a pass launches; the pass must be right. The first pass of another net launches
+ * none.
+ */
 static unsigned graphs_as(ferry_net *net, const ferry_net_options *options, int seed)
 {
     unsigned before = control->calls("cudaGraphLaunch");
@@ -561,7 +564,7 @@ static const ferry_test_case launched[] = { FERRY_TEST(a_graph_that_cannot_be_la
 static const ferry_test_case later[] = { FERRY_TEST(nor_later) };
 static const ferry_test_case run[] = { FERRY_TEST(a_run_that_fails_while_it_is_captured) };
 
-/* Worlds, as a failure turns graphs off for a device. */
+/* Each set is a world, because a failure turns graphs off for a device. */
 int main(int argc, char **argv)
 {
     static const char *const cuda[] = { "plugin", "cuda", "peer", "off", NULL };

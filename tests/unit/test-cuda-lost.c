@@ -72,7 +72,7 @@ static int launch_fault(void *stream)
     return d.launch(function, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL) ? 13 : 0;
 }
 
-/* The result of every entry that submits or waits then. */
+/* Checks the result of every entry that submits or waits after the loss. */
 static int all_say_lost(void *dev, void *block)
 {
     float host[4] = { 0 };

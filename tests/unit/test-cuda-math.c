@@ -203,8 +203,8 @@ static void products_of_halves_are_added_up_whole(void)
 }
 
 /*
- * cuBLAS reports at each call whether an architecture has BF16: unsupported calls are left to
- * ferry, whatever the device's name, and supported ones run on the device, even an old one.
+ * cuBLAS reports at each call whether an architecture supports BF16: ferry computes unsupported
+ * calls, and the device computes supported ones, regardless of the device's name and age.
  */
 static void bf16_is_asked_of_cublas(void)
 {

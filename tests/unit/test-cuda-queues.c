@@ -100,7 +100,7 @@ static void wait_in_trouble(void *dev, void *const queue[3], int captured, const
     cuda_free_block(dev, block);
 }
 
-/* A caller that gets a failure may free memory that the other queues' work used. */
+/* A caller that gets a failure may free memory that the work of other queues uses. */
 static void all_queues_but_the_one_in_trouble_are_waited_for(void)
 {
     static const struct {
@@ -184,8 +184,8 @@ static void copy_between(void *to_dev, void *from_dev)
 }
 
 /*
- * One device of ferry, and one with the program's stream: copies between them stay on the GPU, and
- * either can be closed first.
+ * One device of ferry, and one on the program's stream: copies between them stay on the GPU, and
+ * either device can be closed first.
  */
 static void two_devices_on_one_gpu_reach_each_other(void)
 {

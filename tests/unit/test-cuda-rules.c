@@ -371,7 +371,10 @@ static int allocate_elsewhere(int mode)
     return a.result;
 }
 
-/* By the mode of the capture and of the thread: another one, or its own. */
+/*
+ * The result depends on the mode of the capture and on that of the calling thread, which may be
+ * the capturing thread or another one.
+ */
 static void unordered_calls_while_a_stream_is_captured(void)
 {
     static const struct {

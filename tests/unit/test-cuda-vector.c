@@ -313,7 +313,10 @@ static void a_sum_that_fails_can_be_tried_again(void)
 
 /* ---- conversions ---- */
 
-/* If memory is short for their code they are still computed on the device, and fail now. */
+/*
+ * If memory is short for the code of conversions, the device still supports them: the call fails,
+ * and the next one succeeds.
+ */
 static void conversions_that_lack_memory_are_tried_again(void)
 {
     struct vectors v;
@@ -339,8 +342,7 @@ static void conversions_that_lack_memory_are_tried_again(void)
 }
 
 /*
- * With a runtime around the plugin, as a program has it: its counters. Last, because the plugin has
- * its host now.
+ * Uses the counters of a runtime. The last case, because the plugin then has ferry's host table.
  */
 static void a_conversion_does_not_leave_the_device(void)
 {

@@ -39,7 +39,8 @@ static void counting_and_describing_create_no_context(void)
     CU_ASSERT_STRING_EQUAL(p.description, "double, compute capability 9.0");
     CU_ASSERT_EQUAL(p.memory_total, 1073741824);
     CU_ASSERT_EQUAL(p.flags, FERRY_DEVICE_POINTERS | FERRY_DEVICE_ORDERED_ALLOC);
-    CU_ASSERT(driver_failed(cuda->properties(NULL, 3, NULL, &p), FERRY_ENODEV, "device 3 does not exist, there are 3"));
+    CU_ASSERT(driver_failed(cuda->properties(NULL, 3, NULL, &p), FERRY_ENODEV,
+                            "device 3 does not exist, there are 3"));
 }
 
 static void no_driver_an_old_one_and_no_device_have_different_errors(void)
@@ -343,7 +344,7 @@ static void a_foreign_block_is_refused(void)
     cuda_close(dev);
 }
 
-/* Of the plugin's own blocks and the program's; cudaGetLastError returns nothing afterwards. */
+/* Tests the plugin's own blocks and the program's; cudaGetLastError returns nothing afterwards. */
 static void a_device_knows_its_memory_by_the_address(void)
 {
     char plain[64];

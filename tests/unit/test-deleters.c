@@ -57,7 +57,8 @@ static void ferry_stays_consistent_if_a_deleter_jumps_away(void)
         ferry_memory_release(m);
     CU_ASSERT_EQUAL(left, 1);
     CU_ASSERT_EQUAL_FATAL(ferry_memory_create(other, 64, &m), 0);
-    CU_ASSERT_PTR_NOT_NULL(ferry_memory_host_data(m)); /* no lock is held; the other one has run */
+    CU_ASSERT_PTR_NOT_NULL(ferry_memory_host_data(m)); /* no lock is held; the other deleter has
+                                                        * run */
     CU_ASSERT_EQUAL(called, 1);
     ferry_memory_release(m);
     ferry_runtime_close(rt);

@@ -249,7 +249,7 @@ static void a_failed_kernel_is_reported_to_the_host(void)
     wx_end();
 }
 
-/* The bytes are the host's own: there is no copy whose failure could be reported. */
+/* The bytes are the host's own: no copy exists whose failure could be reported. */
 static void a_failed_kernel_is_reported_by_the_map(void)
 {
     ferry_memory *m;
@@ -342,8 +342,8 @@ static void a_kernel_that_is_refused_leaves_the_host_its_map(void)
 }
 
 /*
- * Zeros after the old contents, and then the bytes belong to the writer: unmapped, or mapped for
- * writing.
+ * Zeros follow the old contents; afterwards the bytes are owned by the writer: unmapped, or mapped
+ * for writing.
  */
 static void a_tail_that_is_filled_leaves_the_bytes_to_the_writer(void)
 {

@@ -85,7 +85,7 @@ static void no_thread_waits_for_an_eviction_of_others(void)
     wx_end();
 }
 
-/* Of the same device, while its cached blocks may still be in use. */
+/* Trims the same device, while its cached blocks may still be in use. */
 static void no_thread_waits_for_a_trim(void)
 {
     ferry_memory *m, *cached;
@@ -265,7 +265,7 @@ static ferry_blob *ones_at_device(void)
     return b;
 }
 
-/* Each is one entry of the plugin; checks its result. */
+/* Each call is one entry of the plugin; its result is checked. */
 static int axpy_once(ferry_blob *b)
 {
     return ferry_math_axpy(wx_queue(0), FERRY_F32, COUNT, -1,

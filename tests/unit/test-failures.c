@@ -104,7 +104,10 @@ static const struct {
     { "invalidate", op_invalidate },
 };
 
-/* Before ⊆ after; only the host's bit may be added, by a staged copy. */
+/*
+ * Checks that the copies valid before are valid after; only the host's bit may be added, by a
+ * staged copy.
+ */
 static void check_valid(const ferry_memory *m, int host_before, int device_before)
 {
     CU_ASSERT(ferry_memory_is_valid_at(m, NULL) >= host_before);
@@ -244,7 +247,7 @@ static void put(ferry_memory *m, ferry_memory_head_state head, double first)
         CU_ASSERT_PTR_NOT_NULL(ferry_memory_mutable_device_data(m).handle);
 }
 
-/* Bits that were set are still set, and their contents are unchanged. */
+/* Checks that the bits that were set are still set, and that their contents are unchanged. */
 static void check_half(const ferry_memory *m, ferry_memory_head_state head, double first)
 {
     const void *p;
@@ -395,7 +398,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_failed_operation_leaves_a_blob_as_it_was),
     FERRY_TEST(a_copy_that_failed_when_it_ran_surfaces_at_the_next_access),
     FERRY_TEST(a_late_failure_is_reported_with_its_place_bytes_and_cause),
-    /* The last one: the device is lost after it. */
+    /* The last case, because the device is lost after it. */
     FERRY_TEST(a_lost_device_says_so_and_everything_can_still_be_destroyed),
 };
 

@@ -63,7 +63,7 @@ static void arm(const struct kind *k, unsigned nth)
     wx_fail_next(k->dev, k->call, nth, k->code);
 }
 
-/* Whether it has failed a call. */
+/* Whether a call of the kind has failed. */
 static bool disarm(const struct kind *k, unsigned nth)
 {
     if (k->dev < 0)
@@ -154,7 +154,10 @@ static void complain(const struct scenario *sc, enum whereabouts where, const st
            k->name, nth, k->dev, what, ferry_last_error());
 }
 
-/* The call failed: nothing has changed, and a repeated call has the same result. */
+/*
+ * Checks after a failed call that nothing has changed and that the repeated call has the same
+ * result.
+ */
 static const char *after_failure(struct scene *s, const struct scenario *sc, int err,
                                  const struct kind *k, const struct state *was)
 {

@@ -366,7 +366,7 @@ static void promise(void *arg)
     ferry_memory_release(t->host);
 }
 
-/* The parent's promises are between the two that the child releases. */
+/* The parent allows eviction of memories between those that the child releases. */
 static void promises_of_the_parent_are_not_the_childs(void)
 {
     struct things t;
@@ -403,7 +403,7 @@ static void *keep_busy(void *arg)
     return NULL;
 }
 
-/* A thread that reserves a queue: no other thread gets its lock. */
+/* A thread that reserves a queue, whose lock no other thread gets. */
 static void *keep_a_queue(void *arg)
 {
     pthread_barrier_t *turn = arg;

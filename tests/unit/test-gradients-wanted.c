@@ -10,8 +10,8 @@
 #include <string.h>
 
 /*
- * Every type with a backward where only one of its bottoms needs a gradient, as in a net that is
- * trained above fixed weights: differentiations that Caffe performs are not errors, and the
+ * Every type with a backward pass, where only one of its bottoms needs a gradient, as in a net that
+ * is trained on top of fixed weights. Differentiations that Caffe performs are not errors, and the
  * gradient equals the one with gradients for all bottoms.
  */
 
@@ -71,7 +71,7 @@ static int open_net(struct trial *t, int n_params)
     return ferry_net_open(fx_device(), NULL, &o, &t->net);
 }
 
-/* With none of the layer's own parameters learning. */
+/* Opens the net without learning the layer's own parameters. */
 static int open_trial(struct trial *t)
 {
     int n, err = open_net(t, 0);

@@ -10,9 +10,9 @@
 #include <string.h>
 
 /*
- * Every type with a backward, against finite differences: the sum of its tops, each element times a
- * number of its own, on either side of elements of each bottom and parameter. Each pass draws the
- * same random numbers.
+ * Every type with a backward pass, compared with finite differences of the sum of its tops, in
+ * which each element has its own factor. Elements of each bottom and parameter are changed in both
+ * directions. Each pass draws the same random numbers.
  */
 
 #define STEP      (1.0 / 256)

@@ -163,7 +163,7 @@ static void one_changed_byte_is_an_error_or_a_picture(void)
     ferry_blob_destroy(b);
 }
 
-/* With correct checksums. */
+/* Writes a PNG with correct checksums. */
 #define PNG "\x89PNG\r\n\x1a\n"
 #define TWO_THOUSAND_MILLIONS_SQUARE                                                               \
     PNG "\x00\x00\x00\x0d\x49\x48\x44\x52\x7f\xff\xff\xff\x7f\xff\xff\xff\x08\x02\x00\x00\x00\x9b" \

@@ -130,7 +130,7 @@ static int copy(ferry_io_format format, int64_t arrays, unsigned flags)
     return err;
 }
 
-/* Of b.h5, as doubles; −1 if there is none. */
+/* An attribute of b.h5 as a double; −1 if the object lacks it. */
 static double number(const char *path, const char *name, int i)
 {
     hid_t file = H5Fopen("b.h5", H5F_ACC_RDONLY, H5P_DEFAULT), id = -1;
@@ -192,7 +192,7 @@ static void dropped_data_are_reported(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(left, "/ optimizer the new file's format has no attributes\n"));
 }
 
-/* Of one array at the path, with an attribute. */
+/* Makes a file with one array at the path, with an attribute. */
 static void make_single(const char *path)
 {
     hid_t file = H5Fcreate("a.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
@@ -205,8 +205,8 @@ static void make_single(const char *path)
 }
 
 /*
- * Also of objects that would be under /data from another format, and of those that Caffe puts
- * there.
+ * Includes objects that would be under /data if copied from another format, and those that Caffe
+ * puts there.
  */
 static void arrays_stay_where_they_are(void)
 {

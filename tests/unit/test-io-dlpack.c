@@ -23,7 +23,7 @@ typedef struct DLManagedTensorVersioned {
 #define DLPACK_FLAG_BITMASK_IS_COPIED (1UL << 1UL)
 #endif
 
-/* Where any library expects them, whatever header it was built with. */
+/* The offsets that any library expects, regardless of the header that it was built with. */
 _Static_assert(sizeof(DLTensor) == 48 && offsetof(DLTensor, ndim) == 16 &&
                    offsetof(DLTensor, shape) == 24 && offsetof(DLTensor, byte_offset) == 40,
                "a tensor");

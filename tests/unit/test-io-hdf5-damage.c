@@ -74,7 +74,7 @@ static void an_endless_walk_is_an_error(void)
 
 static atomic_int *children; /* shared with them */
 
-/* The first child waits for ever, as for a lock that a thread of its parent held. */
+/* The first child waits forever, as for a lock that a thread of its parent held. */
 static int waits_once(struct ferry_io *io)
 {
     (void)io;
@@ -102,7 +102,7 @@ static void a_child_that_waits_is_followed_by_another(void)
     munmap(children, sizeof *children);
 }
 
-/* As a newer libhdf5 would write it: only that array cannot be read. */
+/* As written by a newer libhdf5: only that array cannot be read. */
 static void one_that_cannot_be_opened_is_marked(void)
 {
     unsigned char layout[10] = { 3, 1 }; /* version, contiguous; address */
@@ -245,7 +245,7 @@ static void claim_in_object(uint32_t length)
     put_number(heap - bytes + 24, length);
 }
 
-/* The length in the reference to it: there it precedes the address of the heap. */
+/* Sets the length in the reference to the object, where it precedes the address of the heap. */
 static void claim_in_reference(uint32_t length)
 {
     size_t size;

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Files that are not what they say: each is refused in one line that names field and byte. */
+/* Malformed files: each is rejected with one line that names the field and the byte. */
 
 static void check_wrong(const void *bytes, size_t size, int code, const char *says)
 {

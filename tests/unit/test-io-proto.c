@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* BlobProto on bytes, against what Caffe's FromProto, ToProto and ShapeEquals do. */
+/*
+ * Conversion of BlobProto, compared with the behaviour of Caffe's FromProto, ToProto and
+ * ShapeEquals.
+ */
 
 #define BYTES(...) (const unsigned char[]){ __VA_ARGS__ }, sizeof((unsigned char[]){ __VA_ARGS__ })
 

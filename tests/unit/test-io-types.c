@@ -40,7 +40,7 @@ static void check_stored(ferry_io *io, const char *name, const char *storage, fe
     CU_ASSERT_PTR_NULL(entry->unreadable);
 }
 
-/* By ferry_io_read_values, one after the other, and by ferry_io_read into a blob of doubles. */
+/* Reads by ferry_io_read_values, in pieces, and by ferry_io_read into a blob of doubles. */
 static void check_values(ferry_io *io, const char *name, int n, const double *want)
 {
     const ferry_io_entry *entry = find(io, name);
@@ -232,7 +232,7 @@ static void round_trip(ferry_io_format format, const char *storage, ferry_dtype 
     unlink("x.types");
 }
 
-/* Kept if the format has the type, else as the dtype: no value changes. */
+/* The type is kept if the format has it; otherwise the dtype is stored. No value changes. */
 static void storage_is_kept_where_the_format_has_it(void)
 {
     static const double counts[] = { 0, 1, 65535 }, signs[] = { -32768, 0, 32767 },

@@ -432,7 +432,7 @@ static void a_flipped_bit_of_a_stored_member_is_found(void)
     unlink(in_folder("file"));
 }
 
-/* Of an unsupported method, such as bzip2: the others are read. */
+/* A member compressed by an unsupported method, such as bzip2: the other members are read. */
 static void a_member_of_another_method_is_listed(void)
 {
     static const int64_t shape[] = { 2 };

@@ -211,7 +211,7 @@ static void what_nvcc_compiles_agrees_with_the_oracle(void)
 
 /* ---- products of halves ---- */
 
-/* Convolutions and products of a dtype that nothing but `tensor` computes, without an epilogue. */
+/* Tries convolutions and products of a dtype, without an epilogue, which only `tensor` computes. */
 static void try_halves(uint32_t kind, ferry_dtype half)
 {
     struct kernel_target with = target;

@@ -77,7 +77,10 @@ static void so_do_the_backward_passes(void)
     CU_ASSERT_EQUAL(bad, 0);
 }
 
-/* What a CUDA device computes by tensor cores, and the items of a group without them. */
+/*
+ * Products of halves, which a CUDA device computes by tensor cores, and other devices by the items
+ * of a group.
+ */
 static void products_of_halves_are_within_the_bounds_of_their_sums(void)
 {
     static const uint32_t kinds[] = { FERRY_OP_CONVOLUTION, FERRY_OP_INNER_PRODUCT,
@@ -177,7 +180,7 @@ static void small_terms_of_a_long_sum_are_kept(void)
         CU_ASSERT_DOUBLE_EQUAL(sum_of_lost_terms(f, n), wanted, 1e-6 * wanted);
 }
 
-/* The same by the kernel of vectors: Σ x·y, Σ |x|, Σ x². */
+/* As sum_of_lost_terms, by the kernel of vectors: Σ x·y, Σ |x|, Σ x². */
 static double vector_sum_of_lost_terms(uint32_t op, int64_t n)
 {
     float *x = malloc((size_t)n * sizeof *x), sums[64], result = 0;

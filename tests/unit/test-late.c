@@ -44,7 +44,7 @@ static bool all_are(const float *p, float value)
     return p != NULL;
 }
 
-/* From now on, from every accessor and every reduction. */
+/* Checks that from now on every accessor and every reduction reports the loss. */
 static void check_lost(ferry_blob *b)
 {
     double sum = -1;
@@ -270,7 +270,8 @@ static void a_lost_source_or_diff_does_not_read_as_zeros(void)
     FX_FAILS(FERRY_ELOST, ferry_blob_copy_from(b, lost, 0));
     CU_ASSERT(all_are(ferry_blob_host_data(b), 1));
     FX_OK_FATAL(ferry_blob_slice(lost, 0, COUNT / 2, &slice));
-    FX_FAILS(FERRY_ELOST, ferry_blob_fill_data(slice, 1)); /* the rest cannot be kept */
+    FX_FAILS(FERRY_ELOST, ferry_blob_fill_data(slice, 1)); /* the remaining elements cannot be
+                                                            * kept */
     ferry_blob_destroy(slice);
     check_lost(lost);
     ferry_blob_destroy(lost);
@@ -313,7 +314,10 @@ static void a_kernel_of_the_programs_takes_no_copy_of_ferrys_along(void)
     wx_end();
 }
 
-/* On a queue of its own the program's work is recorded: a copy by ferry there does not hide it. */
+/*
+ * On a queue of its own, the program's work is recorded: a later copy by ferry on that queue does
+ * not hide its failure.
+ */
 static void a_failed_kernel_on_another_queue_is_reported_after_a_copy_of_ferrys(void)
 {
     ferry_memory *m, *other;
@@ -337,8 +341,8 @@ static void a_failed_kernel_on_another_queue_is_reported_after_a_copy_of_ferrys(
 }
 
 /*
- * A synchronize reports failed work, and does not take it from the event after it: another thread's
- * wait for the queue is not part of a section.
+ * A synchronize reports failed work, and the event after it reports the failure too, because
+ * another thread's wait for the queue is not part of a section.
  */
 static void a_wait_for_the_queue_takes_no_failure_from_a_section(void)
 {
@@ -362,9 +366,7 @@ static void a_wait_for_the_queue_takes_no_failure_from_a_section(void)
     wx_end();
 }
 
-/*
- * A failure of stray work is reported to one synchronize, and not to the next one or to an access.
- */
+/* One synchronize reports a failure of stray work; the next one and later accesses do not. */
 static void a_synchronize_tells_of_the_programs_failure_once(void)
 {
     ferry_memory *m;
@@ -485,7 +487,7 @@ static void *compute(void *arg)
 }
 
 /*
- * No wrong value is read, and the number of reported failures does not exceed the failed
+ * No thread reads a wrong value, and the number of reported failures does not exceed the failed
  * operations.
  */
 static void threads_on_one_queue_get_only_their_own_failures(void)

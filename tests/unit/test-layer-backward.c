@@ -39,7 +39,7 @@ static ferry_blob *blob_of(const struct layer_case *c, char letter, int index)
     return ferry_net_blob_find(c->net, name);
 }
 
-/* Top 0 is bottom 0 if it works in place. */
+/* The top of the layer, which is bottom 0 if it works in place. */
 static ferry_blob *top_of(const struct layer_case *c, int index)
 {
     ferry_blob *top = blob_of(c, 'y', index);

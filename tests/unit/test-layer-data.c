@@ -130,7 +130,7 @@ static void a_list_is_read_in_its_order_and_begins_again(void)
     fx_end();
 }
 
-/* Which has OpenCV's numbers. */
+/* The results have OpenCV's numbers. */
 static void images_are_transformed_as_by_ferry_image_transform(void)
 {
     ferry_net *net =
@@ -540,7 +540,7 @@ static void a_picture_is_not_larger_than_the_limit(void)
     fx_end();
 }
 
-/* A pipe in place of a file is refused at once, whichever field names it. */
+/* A pipe in place of a file is rejected at once, whichever field names it. */
 static void no_pipe_is_waited_for(void)
 {
     static const char *const layers[] = {

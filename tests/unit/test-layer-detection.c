@@ -36,7 +36,10 @@ static void regions_are_pooled(void)
     ferry_net_close(net);
 }
 
-/* One anchor of 16 × 16 at each of two positions; the better one comes first, the rest is 0. */
+/*
+ * One anchor of 16 × 16 at each of two positions: the better box comes first, the remaining rows
+ * are 0.
+ */
 static void proposals_are_the_best_regions_that_do_not_overlap(void)
 {
     ferry_net *net = lx_open(X("dim: 1 dim: 2 dim: 1 dim: 2") U("dim: 1 dim: 4 dim: 1 dim: 2") V(

@@ -95,7 +95,10 @@ static void every_filler_fills_data(void)
     }
 }
 
-/* Caffe's kernel (October 2017): with f = ceil(k / 2) and the centre c = (k - 1) / (2 f), (1 - |x/f - c|) (1 - |y/f - c|). */
+/*
+ * Caffe's kernel (October 2017): with f = ceil(k / 2) and the centre c = (k - 1) / (2 f), it is (1
+ * - |x/f - c|) (1 - |y/f - c|).
+ */
 static void a_bilinear_kernel_of_any_size_is_caffes(void)
 {
     for (int k = 1; k <= 8; k++) {

@@ -106,7 +106,8 @@ static void an_average_without_padding_counts_elements_in_the_image(void)
 }
 
 /*
- * Of a column by itself, in rows and across: the last window begins after the image, as in Caffe.
+ * Windows over one column, over rows and across: the last window begins after the image, as in
+ * Caffe.
  */
 static void a_last_window_may_begin_behind_the_image(void)
 {

@@ -177,8 +177,8 @@ static void reading_ahead_has_the_same_bits_in_the_same_order(void)
 }
 
 /*
- * The position is that of the used records, however many were prefetched; from there both continue
- * identically.
+ * The position is that of the used records, regardless of how many were prefetched; from there both
+ * nets continue identically.
  */
 static void a_position_is_gone_to_from_anywhere(void)
 {

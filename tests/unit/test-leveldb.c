@@ -92,7 +92,7 @@ static void make_key(const struct shape *s, int i, struct text *key)
         key->bytes[8] = '_';
 }
 
-/* Every other value is one repeated byte, which compresses. */
+/* Every second value is one repeated byte, which compresses. */
 static void make_value(const struct shape *s, int round, int i, struct text *value)
 {
     value->size = (size_t)s->value_size + mix((uint32_t)i) % 7;
@@ -182,7 +182,7 @@ static void same(const struct ferry__database *db, leveldb_iterator_t *it)
     CU_ASSERT_EQUAL_FATAL(memcmp(at + 9, key, key_size), 0);
 }
 
-/* Twice through all of it. */
+/* Walks twice through all records. */
 static int walk(struct ferry__database *db, leveldb_iterator_t *it)
 {
     int records = 0;

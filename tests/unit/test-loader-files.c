@@ -105,7 +105,7 @@ static void a_file_that_is_not_a_shared_object_for_this_machine_is_refused(void)
     ferry_runtime_close(rt);
 }
 
-/* Returns the offset of the value of the first entry with this tag, 0 if there is none. */
+/* Returns the offset of the value of the first entry with this tag, 0 if no entry has it. */
 static size_t dynamic_value(const unsigned char *bytes, int64_t tag)
 {
     const Elf64_Ehdr *header = (const void *)bytes;

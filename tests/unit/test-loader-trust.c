@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 /*
- * The loader's trust: the owners and writers of files that it opens, and the users that it opens
- * them for.
+ * The trust checks of the loader: the owners and writers of files that it opens, and the users for
+ * whom it opens them.
  */
 
 /* number of starts of a program that loads while another process exchanges the file */
@@ -176,7 +176,9 @@ static void check_needy(const char *runpath, char last, const char *reason)
     ferry_runtime_close(rt);
 }
 
-/* The same, for a reason that consists of the whole entry, with its slashes, and the error. */
+/*
+ * As check_needy, for a reason that consists of the whole entry, with its slashes, and the error.
+ */
 static void check_entry(const char *runpath, const char *fault)
 {
     char reason[2048];

@@ -241,7 +241,7 @@ static void *say_first(void *arg)
     return arg;
 }
 
-/* Another thread is in the callback while this one logs all its lines. */
+/* Another thread is in the callback while this thread logs all of its lines. */
 static void leave_many_lines(void)
 {
     pthread_t thread;

@@ -16,8 +16,8 @@
 #define MANY 6
 
 /*
- * Their home is dev0, and dev1 has the contents: alone, together with dev0, or together with the
- * host.
+ * Memories whose home is dev0: dev1 has the contents, alone, together with dev0, or together with
+ * the host.
  */
 static ferry_memory *held_by_the_other(int i)
 {
@@ -81,7 +81,7 @@ static void the_host_overwrites_contents_of_the_other_device(void)
     release_all(m);
 }
 
-/* In either case the lost copy is treated as missing. */
+/* ferry treats the lost copy as missing in both cases. */
 static void work_runs_where_a_copy_is_left(void)
 {
     const int64_t shape[] = { 1024 };
@@ -246,7 +246,9 @@ static void grow_after_a_loss(bool known)
     ferry_blob_destroy(b);
 }
 
-/* Of 1,024 values 2 on dev0 16 are left on dev1, which is the home; dev0 is lost. */
+/*
+ * A blob that had 1,024 values 2 on dev0, of which 16 are left on dev1, its home; dev0 is lost.
+ */
 static ferry_blob *short_of_a_lost_one(void)
 {
     const int64_t all = 1024, few = 16;
@@ -276,7 +278,7 @@ static bool ends_are(ferry_blob *b, float first, float last)
     return p && p[0] == first && p[ferry_blob_element_count(b) - 1] == last;
 }
 
-/* A write gives the tail up as it gives up every other copy: it reads as zeros then. */
+/* A write drops the lost tail, like every other copy: it reads as zeros then. */
 static void a_write_gives_a_lost_tail_up(void)
 {
     const int64_t all = 1024;
@@ -351,7 +353,7 @@ static void invalidated_contents_are_not_reported_as_lost(void)
     ferry_memory_release(m);
 }
 
-/* The same if other contents have to be copied through that block. */
+/* As above, if other contents have to be copied through that block. */
 static void replaced_contents_are_not_reported_as_lost(void)
 {
     static _Alignas(64) unsigned char block[WX_BYTES];
@@ -371,7 +373,7 @@ static void replaced_contents_are_not_reported_as_lost(void)
     }
 }
 
-/* The same if the lost device shares the host's block, and another has the contents. */
+/* As above, if the lost device shares the host's block and another device has the contents. */
 static void a_side_that_went_is_fetched_elsewhere(void)
 {
     ferry_memory *m;

@@ -61,7 +61,8 @@ static void an_offset_into_the_adopted_buffer_counts(void)
 }
 
 /*
- * For every way of accessing the host's copy, settled or not; `where` NULL: adopted as the host's.
+ * Checks every way of accessing the host's copy, settled or not; `where` NULL: adopted as the
+ * host's copy.
  */
 static void check_offset(ferry_device *dev, ferry_device *where)
 {

@@ -98,7 +98,7 @@ struct walk {
     ferry_device *at[PLACES];
     unsigned char value;
     unsigned
-        lent; /* the lent copy, if valid, which must not be written; PLACES: none */
+        lent; /* the lent copy, if it is valid; it must not be written; PLACES: no such copy */
 };
 
 static bool write_there(struct walk *w, unsigned place, ferry_ref ref)
@@ -240,7 +240,7 @@ static void count_and_call(void *arg)
         FX_OK(ferry_memory_allow_eviction(wanted));
 }
 
-/* One that dev0 has written since, so that an eviction must write its bytes elsewhere. */
+/* A memory that dev0 has written since, so that an eviction must write its bytes elsewhere. */
 static ferry_memory *stale_on_host(int *calls)
 {
     ferry_memory *m = wx_memory(0);

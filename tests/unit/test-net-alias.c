@@ -16,7 +16,8 @@
     "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 2 dim: 3 dim: 5 } } }\n"
 #define LAYER(name, type, bottom, top, more) \
     "layer { name: '" name "' type: '" type "' bottom: '" bottom "' top: '" top "' " more " }\n"
-#define SUM(a, b)            "layer { name: 'sum' type: 'Eltwise' bottom: '" a "' bottom: '" b "' top: 'y' }\n"
+#define SUM(a, b) \
+    "layer { name: 'sum' type: 'Eltwise' bottom: '" a "' bottom: '" b "' top: 'y' }\n"
 #define DROPOUT(bottom, top) LAYER("drop", "Dropout", bottom, top, "")
 #define RELU(bottom, top)    LAYER("relu", "ReLU", bottom, top, "")
 #define POWER(bottom, top) \

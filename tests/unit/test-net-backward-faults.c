@@ -33,7 +33,7 @@ static const char text[] =
 
 #define GRADIENTS 8
 
-/* Of some parameters and of x, from a net without failures. */
+/* Gradients of some parameters and of x, from a net without failures. */
 static float wanted[GRADIENTS];
 
 static int open_net(ferry_net **out)

@@ -58,7 +58,7 @@ static bool needs(const ferry_net *net, const char *layer)
 
 /* ---- layers that run ------------------------------------------------------------------------- */
 
-/* As Caffe's Net decides for nets like these. */
+/* The layers that Caffe's Net selects for such nets. */
 static void layers_are_run_from_learned_parameters_to_a_loss(void)
 {
     static const char text[] = INPUT("x", "dim: 2 dim: 3") INPUT("t", "dim: 2 dim: 2")
@@ -305,7 +305,9 @@ static void a_split_sums_the_diffs_of_weighted_losses(void)
     fx_end();
 }
 
-/* Both layers use one blob of weights: its diff is the sum of both and belongs to the owner. */
+/*
+ * Both layers use one blob of weights: its diff is the sum of both gradients, and the owner has it.
+ */
 static void shared_parameters_sum_their_diffs(void)
 {
     static const char text[] = INPUT("x", "dim: 2 dim: 3") INPUT("z", "dim: 2 dim: 3")
@@ -340,7 +342,7 @@ static void shared_parameters_sum_their_diffs(void)
 }
 
 /*
- * Where Caffe writes before its plane: an input of −FLT_MAX is never the maximum, so the mask is
+ * Caffe writes outside of its plane here: an input of −FLT_MAX is never the maximum, so the mask is
  * −1.
  */
 static void a_pool_without_a_maximum_has_no_gradient(void)
@@ -411,8 +413,8 @@ static void a_nan_prediction_gives_a_nan_loss(void)
 /* ---- dropout --------------------------------------------------------------------------------- */
 
 /*
- * Dropped elements get no gradient, the rest is scaled like its value; with a ratio of 0 all are
- * kept.
+ * Dropped elements get no gradient, the remaining ones are scaled like their values; with a ratio
+ * of 0 all are kept.
  */
 static void dropouts_gradient_goes_where_its_values_went(void)
 {
@@ -566,8 +568,8 @@ static void probabilities_may_be_overwritten(void)
 }
 
 /*
- * Once the images are there, gradients of a device that supports the operations are not copied off
- * it.
+ * Once the images are on the device, the gradients are not copied off a device that supports the
+ * operations.
  */
 static void the_counts_include_the_copies_of_backward(void)
 {

@@ -517,8 +517,8 @@ static float answer(ferry_net *net)
 }
 
 /*
- * A definition truncated at any byte opens as a net or gives an error. Truncated weights change all
- * parameters of their file or none.
+ * Checks that a definition truncated at any byte opens as a net or gives an error, and that
+ * truncated weights change either all parameters or none.
  */
 static void check_cut(ferry_device *dev, ferry_net *net, float before, float whole)
 {

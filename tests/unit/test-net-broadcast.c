@@ -18,9 +18,12 @@
     "}\n"
 #define X                INPUT("x", "dim: 2 dim: 3 dim: 5 dim: 4")
 #define HOST(type, more) "layer { name: 'h' type: '" type "' bottom: 'x' top: 'h' " more " }\n"
-#define CONV             HOST("Convolution", "convolution_param { num_output: 4 kernel_size: 3 pad: 1 }")
-#define POINT            HOST("Convolution", "convolution_param { num_output: 4 kernel_h: 5 kernel_w: 4 }")
-#define DECONV           HOST("Deconvolution", "convolution_param { num_output: 4 kernel_size: 2 stride: 2 }")
+#define CONV \
+    HOST("Convolution", "convolution_param { num_output: 4 kernel_size: 3 pad: 1 }")
+#define POINT \
+    HOST("Convolution", "convolution_param { num_output: 4 kernel_h: 5 kernel_w: 4 }")
+#define DECONV \
+    HOST("Deconvolution", "convolution_param { num_output: 4 kernel_size: 2 stride: 2 }")
 #define IP(n)            HOST("InnerProduct", "inner_product_param { num_output: " n " }")
 #define JOIN(type, big, small, top, more)                                                 \
     "layer { name: 'j' type: '" type "' bottom: '" big "' bottom: '" small "' top: '" top \

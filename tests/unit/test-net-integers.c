@@ -9,9 +9,10 @@
 #include <string.h>
 
 /*
- * Nets whose products are computed with integers of 8 bits, beside F32. Each net runs in F32 with
- * all of its blobs, whose ranges a second one gets. The difference of one product is held to the
- * bound that the two roundings give; that of whole nets to a signal-to-noise ratio.
+ * Nets whose products are computed with integers of 8 bits, compared with F32. Each net first runs
+ * in F32 and keeps all blobs, from which a second net gets its ranges. The difference of one
+ * product must be within the bound that its two roundings give; whole nets must reach a
+ * signal-to-noise ratio.
  */
 
 #define LAYER(name, type, bottoms, top, more) \

@@ -219,7 +219,7 @@ static void every_allocation_of_loading_may_fail(void)
     fx_end();
 }
 
-/* A save that fails leaves the existing file unchanged and leaves no other file behind. */
+/* A save that fails leaves the existing file unchanged and leaves no other file. */
 static void every_allocation_of_saving_may_fail(void)
 {
     static const ferry_io_format formats[] = { FERRY_IO_CAFFEMODEL, FERRY_IO_NPZ };

@@ -10,8 +10,9 @@
 #include <string.h>
 
 /*
- * Nets whose products may be rounded to BF16, beside F32. Each element of a product is held to the
- * bound that the roundings of its factors give, from sums in doubles of the net's own parameters.
+ * Nets whose products may be rounded to BF16, compared with F32. Each element of a product must be
+ * within the bound that the roundings of its factors give; the exact sums are computed in doubles
+ * from the net's parameters.
  */
 
 #define LAYER(name, type, bottom, top, more) \
@@ -110,7 +111,7 @@ static void nothing_changes_by_default(void)
     ferry_net_close(f32);
 }
 
-/* Of x with the weights and the bias of layer 1: the inner product. */
+/* The elements of the inner product of x with the weights and the bias of layer 1. */
 static void each_element_is_within_its_bound(void)
 {
     ferry_net *net = open_net(INPUT PRODUCT, FERRY_PRECISION_BF16);

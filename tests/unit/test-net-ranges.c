@@ -116,7 +116,7 @@ static void ranges_are_used_in_test_unless_the_options_say_otherwise(void)
 }
 
 static const struct {
-    const char *text, *message; /* what the message has to contain */
+    const char *text, *message; /* the message must contain this */
 } invalid[] = {
     { "quantization { range { blob: 'x' min: 2 max: 1 } }",
       "net.prototxt:9:39: quantization: the range of blob \"x\" has min 2 above max 1" },

@@ -48,7 +48,10 @@ static const struct reference {
 #undef LAYER
 };
 
-/* The path of a file in nets/, to be freed; NULL if there is none, and then the case is skipped. */
+/*
+ * The path of a file in nets/, which the caller frees; NULL, and the case is skipped, if the file
+ * is missing.
+ */
 static char *path_of(const char *name)
 {
     char relative[512];

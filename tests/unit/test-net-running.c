@@ -65,7 +65,7 @@ static int read_state(ferry_net *net, float *out)
     return 0;
 }
 
-/* The number of passes after which the statistics have these values; −1 if there is none. */
+/* The number of passes after which the statistics have these values; −1 if no number fits. */
 static int passes_of(ferry_net *net)
 {
     float now[NUMBERS];

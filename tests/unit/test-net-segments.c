@@ -60,7 +60,7 @@ static void keep_warning(void *arg, int level, const char *line)
         snprintf(last_warning, sizeof last_warning, "%s", line);
 }
 
-static const char *folder; /* of saved segments; NULL: none */
+static const char *folder; /* the folder of saved segments; NULL: they are not saved */
 
 static ferry_net *open_net(bool fused)
 {
@@ -86,7 +86,7 @@ static int pass(ferry_net *net, int seed)
     return ferry_net_forward(net, NULL);
 }
 
-/* Whether a pass gives what a net without fusion, and so without segments, gives. */
+/* Whether a pass gives the results of a net without fusion, and therefore without segments. */
 static bool is_right(ferry_net *net, int seed)
 {
     ferry_net *plain = open_net(false);
@@ -120,7 +120,7 @@ static int in_segments(const ferry_net *net, int *out_largest)
     return count;
 }
 
-/* ---- claims --------------------------------------------------------------------------------------- */
+/* ---- claims ---------------------------------------------------------------------------------- */
 
 static void a_whole_net_is_one_segment(void)
 {
@@ -207,7 +207,7 @@ static int layer_of(const ferry_net *net, const char *name)
     return i;
 }
 
-/* ---- compiling again ------------------------------------------------------------------------------ */
+/* ---- compiling again ------------------------------------------------------------------------- */
 
 static void shapes_and_weights_compile_again(void)
 {
@@ -234,7 +234,7 @@ static void shapes_and_weights_compile_again(void)
     wx_end();
 }
 
-/* ---- failures ------------------------------------------------------------------------------------- */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 static void a_run_that_fails_loses_its_outputs_alone(void)
 {
@@ -259,7 +259,7 @@ static void a_run_that_fails_loses_its_outputs_alone(void)
     wx_end();
 }
 
-/* ---- saving --------------------------------------------------------------------------------------- */
+/* ---- saving ---------------------------------------------------------------------------------- */
 
 /*
  * The file with the byte at `at` replaced; with `at` −1 cut short, and below −1 with one bit

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 /*
- * A net on sim with FERRY_VALIDATE=1: no rule is broken, by ferry or by sim, and the results are those
- * of the cpu plugin. FERRY_VALIDATE with another value is an error.
+ * A net on sim with FERRY_VALIDATE=1: neither ferry nor sim breaks a rule, and the results equal
+ * those of the cpu plugin. FERRY_VALIDATE with another value is an error.
  */
 
 static const char text[] =

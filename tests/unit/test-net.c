@@ -42,7 +42,7 @@ static void feed(ferry_net *net, const char *name, const float *values)
     memcpy(to, values, (size_t)ferry_blob_element_count(b) * sizeof *to);
 }
 
-/* To 1e-5; values above 1 are compared relatively. */
+/* Compares to within 1e-5; values above 1 are compared relatively. */
 static bool holds(ferry_net *net, const char *name, int64_t n, const float *wanted)
 {
     ferry_blob *b = ferry_net_blob_find(net, name);
@@ -243,7 +243,7 @@ static void a_net_moves_and_computes_the_same(void)
     ferry_net_close(net);
 }
 
-/* A move profiles no queue of the other device, and leaves none of this one profiled. */
+/* A move profiles no queue of the other device, and no queue of this device stays profiled. */
 static void a_moved_net_is_measured_in_host_time(void)
 {
     ferry_net *net = open_text(chain);
@@ -442,8 +442,8 @@ static int short_reshape(ferry_layer *layer)
 }
 
 /*
- * Of exactly that size, so that a sanitizer reports reads past its end. It is never freed, because
- * a type remains registered.
+ * A type of exactly that size, so that a sanitizer reports reads past its end. It is never freed,
+ * because a type remains registered.
  */
 static ferry_layer_type *type_of_size(size_t size)
 {

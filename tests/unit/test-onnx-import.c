@@ -125,7 +125,7 @@ static const char *write_model(const struct message *graph)
     return path;
 }
 
-/* x (2, 3) through one node, beside an initializer w, to y. */
+/* A graph: input x (2, 3), one node, an initializer w, and output y. */
 static struct message graph_of(const struct message *node, const struct message *w)
 {
     static const int64_t shape[] = { 2, 3 };
@@ -283,7 +283,7 @@ static void the_forms_of_a_tensor_are_read_alike(void)
     fx_end();
 }
 
-/* The model is refused with these words. */
+/* Checks that the model is rejected with these words. */
 static void refused(const struct message *graph, int code, const char *words)
 {
     ferry_net *net = NULL;

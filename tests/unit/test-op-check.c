@@ -54,7 +54,7 @@ static void add_step(ferry_op_desc *op, uint32_t step, ferry_operand o)
     op->in[op->n_in++] = o;
 }
 
-/* The message contains that text, and no memory is allocated. */
+/* Checks that the message contains that text, and that no memory is allocated. */
 static void refused_as(int code, const ferry_op_desc *op, const char *says)
 {
     oom_arm(1);

@@ -57,7 +57,7 @@ static ferry_operation *product(void)
     return o;
 }
 
-/* Runs once; the first call of that kind is out of memory. Returns the code of the run. */
+/* Runs once while the first call of that kind is out of memory. Returns the code of the run. */
 static int run_without_memory(uint32_t call, uint64_t *out_evictions)
 {
     ferry_memory *x = floats(1, N * N), *w = floats(2, N * N), *y = floats(0, N * N);
@@ -97,7 +97,7 @@ static void a_run_without_memory_evicts_and_is_tried_again(void)
     wx_end();
 }
 
-/* For the libraries of a program itself. */
+/* The program requests room for its own libraries. */
 static void room_is_made_on_demand(void)
 {
     ferry_memory *idle;

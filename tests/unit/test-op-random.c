@@ -291,7 +291,7 @@ static uint64_t operations_of_a_kind(uint64_t quick)
     return om_number_of("FERRY_TEST_OPS", usual);
 }
 
-/* Tests n operations of one kind; returns how many were wrong, up to 10. */
+/* Tests n operations of one kind; returns the number of wrong results, at most 10. */
 static int try_many(ferry_device *dev, struct trying what, uint64_t n, struct tally *tally)
 {
     uint64_t first = om_number_of("FERRY_TEST_SEED", 1), seed;
@@ -370,9 +370,7 @@ static void widen(ferry_op_desc *op)
         op->out[i].dtype = op->out[i].dtype == FERRY_F32 ? FERRY_F64 : op->out[i].dtype;
 }
 
-/*
- * No other plugin computes in F64: an operation that the cpu plugin refused would fail everywhere.
- */
+/* Only the cpu plugin computes in F64: an operation that it refused would fail on every device. */
 static void every_kind_in_f64_is_the_cpus_own(void)
 {
     ferry_device *dev = fx_device();

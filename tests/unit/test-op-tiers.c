@@ -34,8 +34,8 @@ static ferry_op_desc product(ferry_dtype dtype)
 }
 
 /*
- * The same as a matrix product: 1 × 2 × 3 by 1 × 3 × 4; the second operand has the memory layout of
- * w.
+ * The product as a matrix product: 1 × 2 × 3 by 1 × 3 × 4; the second operand has the memory layout
+ * of w.
  */
 static ferry_op_desc matrices(ferry_dtype dtype)
 {
@@ -158,7 +158,7 @@ static void halves_are_computed_and_their_copies_counted(void)
     fx_end();
 }
 
-/* Where a kind allows an output to be an input, this applies to halves too. */
+/* If a kind allows an output to be an input, this also applies to halves. */
 static void halves_are_computed_in_place(void)
 {
     static const double before[8] = { 1, 2, 3, 4, -1, -2, -3, -4 };

@@ -5,8 +5,8 @@
 #include "opencl-layer.h"
 
 /*
- * On a driver that exit() shuts down and that then ends any process that calls it, whether from
- * ferry or from CLBlast.
+ * Programs on a driver that exit() shuts down. A later call, from ferry or from CLBlast, ends the
+ * process.
  */
 
 static void a_driver_that_has_ended_is_not_called(void)

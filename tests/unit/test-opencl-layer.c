@@ -50,7 +50,8 @@ static void a_host_block_of_a_gpu_is_the_drivers_own(void)
     CU_ASSERT_EQUAL(byte, 3);
     CU_ASSERT_EQUAL(ocl_layer.copies, 0);
     CU_ASSERT(
-        driver_failed(ocl->import_host(dev, p, BYTES, 0, &again), FERRY_EUNSUPPORTED, "cannot be imported"));
+        driver_failed(ocl->import_host(dev, p, BYTES, 0, &again), FERRY_EUNSUPPORTED,
+                      "cannot be imported"));
     CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(handle, 0), 9, BYTES), 0);
     CU_ASSERT_EQUAL(ocl->queue_synchronize(dev, NULL), 0); /* as plugin.h requires */
     CU_ASSERT_EQUAL(ocl->unimport_host(dev, handle), 0);
@@ -155,8 +156,8 @@ static void a_device_that_may_copy_at_a_map_reports_it(void)
 #define LONG 300000
 
 /*
- * Where doubles are slow, a sum of F32 is kept in two floats with the same precision; F64 uses
- * doubles in any case.
+ * If doubles are slow, a sum of F32 is kept in two floats with the same precision; F64 always uses
+ * doubles.
  */
 static void a_gpu_adds_floats_up_without_doubles(void)
 {

@@ -23,7 +23,7 @@ static struct {
     CLBlastStatusCode answer;
     size_t group;     /* the maximum group size of every kernel; 0: the true one */
     size_t largest;   /* of the groups that were launched */
-    unsigned kernels; /* launches, none of which is made */
+    unsigned kernels; /* the number of launches, none of which is executed */
     cl_ulong args[8]; /* of the last kernel; 0 for arguments of other types than cl_ulong */
 } lie;
 
@@ -354,7 +354,7 @@ static void groups_are_as_small_as_their_kernels_want_them(void)
     ocl_close();
 }
 
-/* A square of items is a group, too. */
+/* A square of items is also a group. */
 static void squares_are_as_small_as_their_kernel_wants_them(void)
 {
     float ones[400], c[400] = { 0 };
@@ -410,7 +410,7 @@ static void an_operation_whose_groups_are_too_large_is_refused(void)
     ocl_close();
 }
 
-/* On the real device, at element numbers beyond 2^31, in I8 because it needs the least memory. */
+/* Uses the real device, at element numbers beyond 2^31, in I8, which needs the least memory. */
 static void elements_from_2_to_the_31_on_are_reached(void)
 {
     static const signed char bytes[5] = { 1, -2, 3, -4, 5 };

@@ -27,7 +27,7 @@ static const char *const names[CALLS] = { "clCreateCommandBufferKHR", "clFinaliz
 static struct {
     void *next[CALLS];
     unsigned made[CALLS], kernels; /* successful calls; kernels that were enqueued plainly */
-    int fails;                     /* the next call of that kind; −1: none */
+    int fails;                     /* the next call of that kind fails; −1: no failure */
 } calls = { .fails = -1 };
 
 #define NEXT(kind)                      \
@@ -359,7 +359,7 @@ static const ferry_test_case enqueues[] = { FERRY_TEST(a_buffer_that_cannot_be_e
 static const ferry_test_case later[] = { FERRY_TEST(a_buffer_that_cannot_be_enqueued_later) };
 static const ferry_test_case off[] = { FERRY_TEST(without_the_option_each_kernel_is_enqueued) };
 
-/* A set has a process of its own, as a failure turns command buffers off for a device. */
+/* Each set has a process of its own, because a failure turns command buffers off for a device. */
 int main(int argc, char **argv)
 {
     static const ferry_test_set sets[] = {

@@ -365,8 +365,9 @@ static void is_left_to_check_long(void)
 }
 
 /*
- * A driver compiles a kernel for each pair of dtypes and each kind of kernels, which differ in the
- * elements of an item alone. The cases of integers and of halves convert with the second kind, too.
+ * Skips some pairs of dtypes: a driver compiles a kernel for each pair and each kind of kernels,
+ * and the kinds differ only in the number of elements per item. The cases of integers and of halves
+ * convert with the second kind, too.
  */
 static void leave_out_pairs_of_dtypes(void)
 {

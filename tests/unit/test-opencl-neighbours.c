@@ -11,11 +11,11 @@
 #include <sys/mman.h>
 
 /*
- * Coalescing of loads: the memory that ferry's own gemv and gemm of halves and its depthwise
- * convolutions read, counted. Each load in the kernels' source is replaced by one that records its
- * address, on a driver whose items can access the test's memory (on a processor); the launches are
- * the plugin's own. A GPU fetches 32 bytes at a time for 32 items that run together. In the best
- * case the items of one load touch no more such units than the data that they need fill.
+ * Coalescing of loads: counts the memory that ferry's own gemv and gemm of halves and its depthwise
+ * convolutions read. Each load in the kernels' source is replaced by one that records its address,
+ * on a driver whose items can access the test's memory (on a processor); the launches are the
+ * plugin's own. A GPU fetches 32 bytes at a time for 32 items that run together. Ideally, the items
+ * of one load access only as many such units as the data fill.
  */
 
 #define RUN   32u        /* items that run together */
@@ -132,7 +132,7 @@ static unsigned distinct(cl_ulong *of, unsigned n)
 }
 
 /*
- * The ratio of fetched to needed units: of the `k`-th loads of that many bytes, of items that run
+ * The ratio of fetched to needed units: for the `k`-th loads of that many bytes by items that run
  * together, over all loads and runs.
  */
 static double fetches_of(unsigned items, unsigned bytes)

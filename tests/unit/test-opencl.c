@@ -202,7 +202,7 @@ static void host_blocks_are_aligned_and_copy(void)
     }
 }
 
-/* Without other types: Oclgrind reports every type. */
+/* Whether the device is a CPU and nothing else: Oclgrind reports every type. */
 static bool is_processor(void)
 {
     cl_device_type type = 0;
@@ -211,7 +211,7 @@ static bool is_processor(void)
     return (type & CL_DEVICE_TYPE_CPU) && !(type & CL_DEVICE_TYPE_GPU);
 }
 
-/* On a processor a load can be confused with a recent store at the same page offset. */
+/* A processor can confuse a load with a recent store at the same page offset. */
 static void host_blocks_of_many_pages_begin_at_different_places_of_them(void)
 {
     static const uint64_t sizes[] = { 1 << 17, 401408, 1 << 20, 3 << 20 };

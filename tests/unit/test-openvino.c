@@ -13,12 +13,13 @@
 #include <time.h>
 
 /*
- * Nets of FERRY_TEST_DATA on the openvino plugin beside the cpu plugin, with the same seeded weights: as
- * one segment, and right. Skipped where OpenVINO's library cannot be opened, or without the folder.
+ * Nets of FERRY_TEST_DATA on the openvino plugin, compared with the cpu plugin, with the same
+ * seeded weights. Each net must be one segment, with the right results. Skipped without OpenVINO's
+ * library or without the folder.
  */
 
 static ferry_runtime *runtimes[2]; /* cpu, openvino */
-static const char *saved;          /* the folder of saved segments; NULL: none */
+static const char *saved;          /* the folder of saved segments; NULL: they are not saved */
 
 static ferry_device *device_of(int i)
 {
@@ -31,9 +32,9 @@ static ferry_device *device_of(int i)
     return ferry_runtime_get_device(runtimes[i], names[i], &dev) ? NULL : dev;
 }
 
-/* ---- nets ----------------------------------------------------------------------------------------- */
+/* ---- nets ------------------------------------------------------------------------------------ */
 
-/* From 0 to 1. */
+/* A random number from 0 to 1. */
 static double next_number(uint64_t *state)
 {
     *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -41,8 +42,8 @@ static double next_number(uint64_t *state)
 }
 
 /*
- * Numbers with which values stay moderate, so that no softmax saturates: He's bound for weights, means
- * near 0, variances and factors near a half.
+ * Sets numbers with which values stay moderate, so that no softmax saturates: He's bound for
+ * weights, means near 0, variances and factors near a half.
  */
 static void fill(ferry_net *net, int layer, int k, uint64_t *state)
 {
@@ -68,7 +69,9 @@ static void fill(ferry_net *net, int layer, int k, uint64_t *state)
     }
 }
 
-/* The net with one picture and seeded weights; NULL, with a line of why, where it is not there. */
+/*
+ * The net with one picture and seeded weights; NULL, after printing the reason, if it is missing.
+ */
 static ferry_net *open_net(ferry_device *dev, const char *name)
 {
     ferry_net_options o = { .struct_size = sizeof o, .segments = saved };
@@ -119,7 +122,7 @@ static int left_over(const ferry_net *net)
     return count;
 }
 
-/* ---- beside the cpu plugin ---------------------------------------------------------------------------- */
+/* ---- beside the cpu plugin ------------------------------------------------------------------- */
 
 /* The largest difference, relative to the largest value. */
 static double difference(ferry_net *a, ferry_net *b)

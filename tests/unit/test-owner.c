@@ -11,7 +11,7 @@
  * Which device a handle belongs to: the answer of one device, and the search over all open devices.
  */
 
-/* Asks in both ways; `i` is the expected device, −1 for none. */
+/* Checks both queries; `i` is the expected device, −1: no device. */
 static void check_owner(const void *handle, int i)
 {
     ferry_device *found = (ferry_device *)(void *)&found;
@@ -59,7 +59,7 @@ static void an_import_belongs_to_no_device(void)
     wx_end();
 }
 
-/* Must be the last case: it leaves a lost device behind. */
+/* Must be the last case, because a device is lost in it. */
 static void lost_devices_are_skipped(void)
 {
     ferry_device *found = NULL;

@@ -300,7 +300,7 @@ static void a_large_device_keeps_a_sixteenth_of_its_memory(void)
     CU_ASSERT_EQUAL(kept("with_2"), 512);
 }
 
-/* The function whose name reads as a deallocator is kept, and frees nothing. */
+/* The function whose name could be read as freeing memory still exists, and only reports. */
 static void free_memory_is_reported_under_both_names(void)
 {
     ferry_device *dev = open_sim();

@@ -48,7 +48,7 @@ static void host_memory_is_aligned_as_the_device_wants_it(void)
     ferry_runtime_close(rt);
 }
 
-/* It works as a discrete device, and the log contains `why`. */
+/* Checks that the device works as a discrete one, and that the log contains `why`. */
 static void check_discrete(const char *fake, const char *why)
 {
     ferry_device *dev = claimant(fake);

@@ -12,8 +12,8 @@
 #include <string.h>
 
 /*
- * The checks of "ferry.profile/1": a plugin commits one fault, and one line has the number of the
- * rule.
+ * The checks of "ferry.profile/1": a plugin commits one fault, and one line of the log has the
+ * number of the rule.
  */
 
 static enum fault {

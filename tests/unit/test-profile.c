@@ -12,11 +12,11 @@
 #include <time.h>
 
 /*
- * Profiled queues and spans through ferry, on sim's clocks: its model says how long work takes at
- * least.
+ * Profiled queues and spans through ferry, on sim's clocks: sim's model gives the least time that
+ * work takes.
  */
 
-#define COPY_NS 2000000 /* what the option latency makes of each copy */
+#define COPY_NS 2000000 /* the time of each copy with the option latency */
 
 static uint64_t now_ns(void)
 {

@@ -12,7 +12,8 @@
  */
 
 /*
- * Every file of the data folder that matches; false if there is none, and then the case is skipped.
+ * Finds all files of the data folder that match; returns false, and the case is skipped, if no file
+ * matches.
  */
 static bool files_of(const char *pattern, glob_t *out)
 {
@@ -371,7 +372,7 @@ static void the_printed_lines_are_caffe_s(void)
 
 /* ---- fields ---------------------------------------------------------------------------------- */
 
-/* Index of a field; −1 if there is none. */
+/* The index of a field; −1 for an unknown field. */
 static int64_t field_of(const char *type, const char *name, ferry_proto_field *out)
 {
     for (int64_t i = 0; i < ferry_proto_schema_field_count(type); i++) {

@@ -6,7 +6,7 @@
 /* Changes of nets: shapes of inputs, the parts before and after a layer, folding, and the V1
  * form. */
 
-/* `net` has the tree of the text `want`, whatever order its fields have. */
+/* Checks that `net` has the tree of the text `want`, regardless of the order of its fields. */
 static void check_net(const ferry_proto *net, const char *want)
 {
     ferry_proto *wanted = net_of(want);
@@ -103,7 +103,8 @@ static void a_shape_that_cannot_be_set_is_an_error(void)
 
 /* ---- parts ---------------------------------------------------------------------------------- */
 
-#define IN             "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 1 } } } "
+#define IN \
+    "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 1 } } } "
 #define A              "layer { name: 'a' type: 'Power' bottom: 'x' top: 'y' } "
 #define IN_Y           "layer { name: 'r' type: 'ReLU' bottom: 'y' top: 'y' } "
 #define B              "layer { name: 'b' type: 'Eltwise' bottom: 'y' bottom: 'x' top: 'z' } "
@@ -143,7 +144,7 @@ static void a_blob_that_no_layer_makes_gets_no_input(void)
                NEW("input_y", "y") "layer { name: 'l' bottom: 'nothing' bottom: 'y' }");
 }
 
-/* Both layers make x, in different phases; a reader takes that of the same part. */
+/* Both layers make x, in different phases; a consumer reads the x of its own part. */
 static void a_blob_that_the_part_makes_gets_no_input(void)
 {
     static const char d[] = "layer { name: 'd' type: 'DummyData' top: 'x' "
@@ -285,7 +286,8 @@ static int take(void *arg, const ferry_proto *into, const ferry_proto *layer)
     size_t used = strlen(taken);
 
     CU_ASSERT_PTR_EQUAL(arg, taken);
-    snprintf(taken + used, sizeof(taken) - used, "%s<%s ", ferry_proto_string(into, "name", 0, NULL),
+    snprintf(taken + used, sizeof(taken) - used, "%s<%s ",
+             ferry_proto_string(into, "name", 0, NULL),
              ferry_proto_string(layer, "name", 0, NULL));
     return answer;
 }

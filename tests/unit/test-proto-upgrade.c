@@ -15,7 +15,7 @@ static ferry_proto *upgraded(const char *type, const char *text)
     return NULL;
 }
 
-/* Gives the same tree as the text `want`, which is in the current form. */
+/* Checks that the upgrade gives the same tree as the text `want`, which is in the current form. */
 static void check_upgrade(const char *text, const char *want)
 {
     ferry_proto *p = upgraded("NetParameter", text), *today = net_of(want);

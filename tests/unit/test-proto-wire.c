@@ -336,7 +336,9 @@ static int refuse_all(void *arg, const void *bytes, size_t size)
     return FERRY_EOVERFLOW;
 }
 
-/* layer { name: "a" blobs { data: 1 } }; blobs stay in their file, if there is one. */
+/*
+ * layer { name: "a" blobs { data: 1 } }; the values of blobs stay in the file, if there is a file.
+ */
 static const char with_blob[] = "\xa2\x06\x0b\x0a\x01\x61\x3a\x06\x2a\x04\0\0\x80\x3f";
 
 static void put_file(const char *path, size_t size)

@@ -430,7 +430,7 @@ static void a_kernel_after_a_host_read_is_still_waited_for(void)
     }
 }
 
-/* After another write nothing of it remains, and accesses of host and device need no wait. */
+/* After another write no pending use is left, and accesses of host and device need no wait. */
 static void a_kernel_that_has_to_ask_again_is_forgotten(void)
 {
     ferry_memory *m;

@@ -49,7 +49,7 @@ static void read_host(int i)
     expect(p != NULL);
 }
 
-/* From time to time a kernel of the thread reads the memory that the access returned. */
+/* Reads the memory that the access returned, occasionally by a kernel on the thread's queue. */
 static void read_device(int i, ferry_queue *q, bool look)
 {
     ferry_memory *m = ferry_blob_data_memory(blobs[i]);
@@ -102,7 +102,7 @@ static void access_once(uint64_t *random, ferry_queue *const own[2])
         synchronize(roll(random, 4), own[where]);
 }
 
-/* All other threads wait at the barrier meanwhile. */
+/* Writes while all other threads wait at the barrier. */
 static void write_all(unsigned phase)
 {
     for (int i = 0; i < BLOBS; i++) {

@@ -14,7 +14,8 @@
 #define NEW 0x77
 
 /*
- * Work of a submission: `out` gets the value of `in`, unless the requested failure is one of these.
+ * The work of a submission: `out` gets the value of `in`, unless the requested failure is one of
+ * these.
  */
 static void copy_on(ferry_queue *q, ferry_ref in, ferry_ref out)
 {
@@ -386,7 +387,7 @@ static void arithmetic_counts(void)
     wx_end();
 }
 
-/* The same for a blob's accessors: with pending work, without, and alternating. */
+/* As above, for a blob's accessors: with pending work, without, and alternating. */
 static void accessors_of_a_blob_count(void)
 {
     ferry_blob *b = NULL;

@@ -144,7 +144,8 @@ static void a_refused_fill_leaves_a_tail_that_reads_as_zeros(void)
 }
 
 /*
- * Both copies were allocated when there was nothing to copy; the one to be scaled is filled first.
+ * Both copies were allocated when there was nothing to copy; the one to be scaled is filled with
+ * zeros first.
  */
 static void a_refused_scale_forgets_no_copy_without_bytes(void)
 {
@@ -168,7 +169,7 @@ static void a_refused_scale_forgets_no_copy_without_bytes(void)
 }
 
 /*
- * The bytes become the device's for zero-filling the end, which fails; they are the host's again.
+ * The device gets the bytes to fill the end with zeros, which fails; then the host has them again.
  */
 static void a_refused_access_gives_shared_bytes_back(void)
 {

@@ -10,7 +10,7 @@
 
 /* Every allocation made while a runtime is opened and used fails once. */
 
-/* One use of everything, in which allocation number `n` fails. Returns whether one failed. */
+/* Uses every function once, while allocation number `n` fails. Returns whether one failed. */
 static bool use_runtime(unsigned n)
 {
     ferry_runtime *rt = NULL;

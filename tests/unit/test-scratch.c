@@ -62,7 +62,7 @@ static ferry_device_stats stats(void)
     return s;
 }
 
-/* y += alpha·x, of `n` elements. */
+/* Computes y += alpha·x, for `n` elements. */
 static int add(ferry_queue *q, int64_t n, double alpha)
 {
     return ferry_math_axpy(q, FERRY_F32, n, alpha, ferry_memory_device_data(x),

@@ -423,8 +423,8 @@ static void two_copies_one_way_share_the_way_whatever_their_queues(void)
 }
 
 /*
- * Its bytes are copied before the time of the copy, so that it does not end late; it must not end
- * early either.
+ * The bytes are copied before the end of the copy's time, so that it does not end late; it must not
+ * end early either.
  */
 static void a_large_copy_ends_no_earlier_than_the_model_says(void)
 {
@@ -475,8 +475,8 @@ static void a_wait_takes_its_place_in_the_modelled_time(void)
 }
 
 /*
- * The value that a copy of 0.3 s has read when a write came after its submission, within the time
- * of the copy or (*out_late) later.
+ * The value that a copy of 0.3 s has read, if a write came after its submission: within the time of
+ * the copy or (*out_late) later.
  */
 static int read_behind(void *dev, void *block, bool *out_late)
 {
@@ -493,7 +493,7 @@ static int read_behind(void *dev, void *block, bool *out_late)
     return seen;
 }
 
-/* On a loaded machine this thread may be too late to see it. */
+/* On a busy machine this thread may be too late to observe it. */
 static void a_copy_reads_its_source_at_its_time_not_when_it_is_submitted(void)
 {
     void *dev, *block;

@@ -56,7 +56,7 @@ static void many_queues_are_stepped_in_the_order_of_submission(void)
     sim_close(dev);
 }
 
-/* All queues wait for one event; work submitted to them meanwhile runs after the wait. */
+/* All queues wait for one event; work that is submitted to them meanwhile runs after the wait. */
 static void many_queues_behind_one_event_go_on_in_the_order_of_submission(void)
 {
     unsigned char seen[QUEUES] = { 0 };
@@ -74,7 +74,8 @@ static void many_queues_behind_one_event_go_on_in_the_order_of_submission(void)
         get(dev, queues[i * 7 % QUEUES], block, &seen[i]);
     }
     CU_ASSERT_EQUAL(control->step_queue(dev, queues[3], 9), 0);
-    CU_ASSERT_EQUAL(sim->queue_destroy(dev, queues[3]), 0); /* runs it, and what it waits for */
+    CU_ASSERT_EQUAL(sim->queue_destroy(dev, queues[3]), 0); /* runs the command, and the commands
+                                                             * that it waits for */
     CU_ASSERT_EQUAL(control->pending(dev), 2 * (QUEUES - 1));
     for (unsigned i = 0; i < QUEUES; i++)
         if (i * 7 % QUEUES != 3) {

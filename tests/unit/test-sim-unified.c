@@ -145,7 +145,7 @@ static void maps_pair_and_are_counted(void)
     CU_ASSERT_EQUAL(c.maps, 1);
     CU_ASSERT_EQUAL(c.unmaps, 1);
     CU_ASSERT_EQUAL(c.live_maps, 0);
-    CU_ASSERT_EQUAL(c.live_blocks, 0); /* it takes none of the device's own memory */
+    CU_ASSERT_EQUAL(c.live_blocks, 0); /* the import uses none of the device's own memory */
     teardown();
 }
 

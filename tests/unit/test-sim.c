@@ -86,7 +86,8 @@ static void as_many_devices_as_configured_and_no_more(void)
     driver_set("devices", "3");
     CU_ASSERT_EQUAL(sim->device_count(sim->plugin, &count), 0);
     CU_ASSERT_EQUAL(count, 3);
-    CU_ASSERT(driver_failed(sim->device_open(sim->plugin, 3, &dev), FERRY_ENODEV, "device 3 does not exist"));
+    CU_ASSERT(driver_failed(sim->device_open(sim->plugin, 3, &dev), FERRY_ENODEV,
+                            "device 3 does not exist"));
     CU_ASSERT_PTR_NULL(dev);
 }
 
@@ -194,7 +195,8 @@ static void a_handle_that_was_added_to_is_caught(void)
     CU_ASSERT(
         driver_failed(set_bytes(dev, block + 8, 0, 8), FERRY_EINVAL, "8 bytes into the block"));
     CU_ASSERT(driver_failed(set_bytes(dev, block + 999, 0, 1), FERRY_EINVAL, "999 bytes into"));
-    CU_ASSERT(driver_failed(set_bytes(dev, block + 1000, 0, 8), FERRY_EINVAL, "does not belong to a block"));
+    CU_ASSERT(driver_failed(set_bytes(dev, block + 1000, 0, 8), FERRY_EINVAL,
+                            "does not belong to a block"));
     CU_ASSERT(driver_failed(sim->free(dev, NULL, block + 8), FERRY_EINVAL, "8 bytes into"));
     sim_free_block(dev, block);
     sim_free_block(dev, next);
@@ -464,7 +466,8 @@ static void the_call_that_an_option_names_fails_and_no_other(void)
     for (int i = 0; i < 2; i++) /* the requested failure, and an immediate second request of the
                                  * same size */
         CU_ASSERT(
-            driver_failed(sim->alloc(dev, NULL, 64, 0, &none, &flags), FERRY_ENOMEM, "as requested"));
+            driver_failed(sim->alloc(dev, NULL, 64, 0, &none, &flags), FERRY_ENOMEM,
+                          "as requested"));
     sim_free_block(dev, sim_block(dev, 64, 0));
     CU_ASSERT(driver_failed(
         sim->memcpy(dev, NULL, FERRY_MEMCPY_H2D, driver_ref(block, 0), driver_cref(&flags, 0), 4),

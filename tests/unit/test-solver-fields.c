@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _XOPEN_SOURCE 700
 /*
- * Every field of a solver's text has its documented effect: on a weight that can be computed by
- * hand, on the log's lines, and on the files that exist afterwards. A field without a row here
- * fails the test.
+ * Every field of a solver's text has its documented effect: on a weight that is computed by hand,
+ * on the lines of the log, and on the files that exist afterwards. A field without a row here fails
+ * the test.
  */
 #include "fixture.h"
 

@@ -52,8 +52,8 @@ static bool is_short(void)
 static char folder[64];
 
 /*
- * Changes into a copy of the data folder, because snapshots are written there; false and a skip
- * message if there is none.
+ * Changes into a copy of the data folder, because snapshots are written there; returns false, and
+ * skips the case, without the folder.
  */
 static bool enter(void)
 {
@@ -325,7 +325,7 @@ static void same_files(const char *a, const char *b, double tolerance)
     ferry_blob_destroy(blob);
 }
 
-/* Puts ferry's files in place of Caffe's and keeps Caffe's beside them. */
+/* Replaces Caffe's files by ferry's, and keeps Caffe's beside them. */
 static void write_own(const char *name, const char *const *suffixes)
 {
     struct run r = { .name = name };

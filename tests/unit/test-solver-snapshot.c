@@ -301,8 +301,8 @@ static void a_ferrystate_of_another_seed_is_refused(void)
 }
 
 /*
- * The same number of parameters with the same shapes: without the check one would keep an arbitrary
- * value.
+ * The number of parameters and their shapes are equal: without the check one would keep an
+ * arbitrary value.
  */
 static void a_snapshot_without_a_layer_is_refused(void)
 {
@@ -417,7 +417,7 @@ static void a_full_disk_ends_training_and_costs_no_snapshot(void)
 
 /* ---- killed ---------------------------------------------------------------------------------- */
 
-/* The iteration of the newest .solverstate; 0: there is none. */
+/* The iteration of the newest .solverstate; 0 if there is no such file. */
 static int newest(void)
 {
     const struct dirent *d;

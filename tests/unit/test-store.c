@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Files of compiled programs: each reason why a file is not trusted. */
+/* Files of compiled programs: each reason for which a file is not trusted. */
 
 #define KEY "device|driver|text"
 

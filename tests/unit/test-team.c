@@ -383,7 +383,7 @@ static void a_request_to_one_is_done_by_all_behind_one_iteration(void)
     fx_end();
 }
 
-/* Only rank 0 writes; and one rank continues from the snapshot of four. */
+/* Only rank 0 writes; then one rank continues from the snapshot of four. */
 static void any_number_of_ranks_goes_on_from_a_snapshot(void)
 {
     begin();
@@ -407,7 +407,7 @@ static void any_number_of_ranks_goes_on_from_a_snapshot(void)
     fx_end();
 }
 
-/* Otherwise they would wait for one another for ever. */
+/* Without the check they would wait for one another forever. */
 static void ranks_that_train_otherwise_are_refused(void)
 {
     begin();

@@ -119,7 +119,7 @@ static bool all_are(const float *p, float value)
     return p != NULL;
 }
 
-/* From the host, which needs no memory of a device. */
+/* Sets elements from the host, which needs no memory of a device. */
 static void set_all(ferry_blob *b, float value)
 {
     float *p = ferry_blob_overwrite_host_data(b);

@@ -524,7 +524,7 @@ static const json_t *on_device(const json_t *events, const char *name, int n)
     return NULL;
 }
 
-/* Whether an arrow has its end of that phase in the slice. */
+/* Whether an end of that phase of an arrow is in the slice. */
 static bool has_arrow(const json_t *events, const json_t *slice, const char *phase)
 {
     double begin = number_of(slice, "ts"), end = begin + number_of(slice, "dur");

@@ -21,7 +21,9 @@ static ferry_device *cpu_device(void)
     return cpu;
 }
 
-/* dev1 is the home, but the host's block is dev0's: bytes for a third device come from there. */
+/*
+ * dev1 is the home, but the host's block belongs to dev0: bytes for a third device come from there.
+ */
 static void a_third_device_reads_by_the_block_that_is_shared(void)
 {
     static const unsigned accesses[] = { FERRY_READ, FERRY_READ | FERRY_WRITE };
@@ -77,7 +79,7 @@ static void a_failed_unmap_leaves_nothing_behind(void)
 
 /* ---- without map and unmap ------------------------------------------------------------------- */
 
-/* The host's view of it, when no work of the device on it is pending. */
+/* Checks the host's view, when no work of the device on it is pending. */
 static void check_host_access(ferry_memory *m, unsigned access)
 {
     ferry_ref ref = { NULL, 0 };

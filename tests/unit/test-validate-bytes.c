@@ -69,7 +69,7 @@ static int gemm(void *dev, void *queue, uint32_t dtype, uint32_t trans_a, uint32
     return 0;
 }
 
-/* ---- its operation: 4 by 2 floats with gaps, from x to y; 16 bytes are packed -------------------- */
+/* ---- its operation: 4 by 2 floats with gaps, from x to y; 16 bytes are packed ---------------- */
 
 #define ROWS    4
 #define COLUMNS 2
@@ -250,7 +250,7 @@ static void inputs_of_a_run_stay_as_they_are(void)
     CU_ASSERT(rule_broke(0, ""));
     end();
     CU_ASSERT_EQUAL(run_with(CHANGES_GAP_OF_INPUT, FERRY_DEVICE_POINTERS), 0);
-    CU_ASSERT(rule_broke(0, "")); /* these bytes are not the operation's */
+    CU_ASSERT(rule_broke(0, "")); /* these bytes do not belong to the operation */
     end();
 }
 
@@ -301,7 +301,7 @@ static void packed_constants_stay_as_prepare_left_them(void)
     end();
 }
 
-/* A run whose output begins that many floats behind its input, with rows as long as these. */
+/* A run whose output begins that many floats after its input, with rows as long as these. */
 static void run_shifted(int floats, int stride)
 {
     struct made m;

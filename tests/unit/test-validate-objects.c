@@ -39,7 +39,7 @@ static enum fault {
     IMPORT_NULL
 } fault;
 
-static int answers_owns; /* the plugin can tell which memory is its own */
+static int answers_owns; /* the plugin can identify its own memory */
 static int prepared_now; /* its operations that are not destroyed */
 
 static int device_open(void *plugin, uint32_t index, void **out)
@@ -397,7 +397,7 @@ static void *create(void)
     return prepared;
 }
 
-/* In place: the plugin writes nothing, and the output is not compared. */
+/* Runs in place: the plugin writes nothing, and the output is not compared. */
 static int run(void *prepared)
 {
     ferry_ref y = block_of(first, 64);

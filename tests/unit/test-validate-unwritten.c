@@ -15,8 +15,8 @@
 #include <string.h>
 
 /*
- * Elements that a run leaves unwritten are reported, and no right value is. The plugin copies its
- * input to its output, elements of any type, except for those of a hole.
+ * Elements that a run leaves unwritten are reported, and right values are not. The plugin copies
+ * its input to its output, with elements of any type, except for the elements of a hole.
  */
 
 /* ---- the plugin ------------------------------------------------------------------------------ */
@@ -24,7 +24,7 @@
 #define MOST (1 << 18) /* bytes of an operand */
 
 static struct {
-    int64_t from, to, step; /* elements that are left; step 0: none */
+    int64_t from, to, step; /* elements that are left out; step 0: no element */
 } hole;
 static size_t size; /* of an element */
 static int64_t count;
@@ -105,7 +105,7 @@ static void run_copies(ferry_plugin_ops *ops, void *dev, ferry_dtype dtype, cons
     ops->free(dev, NULL, y);
 }
 
-/* The element that the log says is unwritten after these runs; −1: no line, −2: another one. */
+/* The element that the log reports as unwritten after these runs; −1: no line, −2: another line. */
 static long long left_by(ferry_dtype dtype, int64_t n, const void *values, int runs)
 {
     static ferry_plugin_ops wrapped;
@@ -133,7 +133,7 @@ static long long left_by(ferry_dtype dtype, int64_t n, const void *values, int r
     return rule_lines == 1 && at ? strtoll(at + strlen("left element "), NULL, 10) : -2;
 }
 
-/* The same, of one run without the elements `from`, `from` + `step`, … before `to`. */
+/* As left_by, for one run without the elements `from`, `from` + `step`, … before `to`. */
 static long long left_with(ferry_dtype dtype, int64_t n, const void *values, int64_t from,
                            int64_t to, int64_t step)
 {
@@ -152,7 +152,7 @@ static long long left_with(ferry_dtype dtype, int64_t n, const void *values, int
 static uint16_t halves[65536];
 static uint32_t words[65536];
 
-/* Every value of 16 bits, 65536 times in all, and again by other runs; none is unwritten. */
+/* Every value of 16 bits, 65536 of them, and again by other runs; none is reported as unwritten. */
 static void right_values_are_not_reported(void)
 {
     for (int i = 0; i < 65536; i++) {

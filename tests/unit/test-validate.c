@@ -14,17 +14,18 @@
 #include <string.h>
 
 /*
- * The checks of the rules, between this program in the place of ferry and a plugin of host memory with
- * queues and events. Either side commits one fault, and one line has the number of its rule.
+ * The checks of the rules, between this program in the place of ferry and a plugin of host memory
+ * with queues and events. Either side commits one fault, and one line of the log has the number of
+ * its rule.
  */
 
-/* Whether there has been one line since the last call, of that rule; none for rule 0. */
+/* Whether the log got one line of that rule since the last call, or no line for rule 0. */
 static int broke(int rule)
 {
     return rule_broke(rule, "");
 }
 
-/* ---- the plugin ----------------------------------------------------------------------------------- */
+/* ---- the plugin ------------------------------------------------------------------------------ */
 
 enum fault {
     NO_FAULT,
@@ -130,7 +131,7 @@ static int queue_wait(void *dev, void *queue, void *event)
     return 0;
 }
 
-/* ---- its operations: y = x for 16 floats, with 16 bytes packed and 64 of workspace ------------------ */
+/* ---- its operations: y = x for 16 floats, with 16 bytes packed and 64 of workspace ----------- */
 
 static int op_query(void *dev, const ferry_op_desc *op, ferry_op_answer *out)
 {
@@ -167,7 +168,7 @@ static int op_run(void *dev, void *queue, void *prepared, const ferry_op_run_arg
     return 0;
 }
 
-/* ---- ferry's side --------------------------------------------------------------------------------- */
+/* ---- ferry's side ---------------------------------------------------------------------------- */
 
 static ferry_plugin_ops ops;
 static void *dev;
@@ -232,7 +233,7 @@ static void end(void)
     ops.device_close(dev);
 }
 
-/* ---- the plugin's faults -------------------------------------------------------------------------- */
+/* ---- the plugin's faults --------------------------------------------------------------------- */
 
 static void memory_of_the_plugin(void)
 {
@@ -375,7 +376,7 @@ static void operations_of_the_plugin(void)
     rule_lines = 0;
 }
 
-/* ---- the caller's faults -------------------------------------------------------------------------- */
+/* ---- the caller's faults --------------------------------------------------------------------- */
 
 static void memory_of_the_caller(void)
 {
@@ -430,9 +431,9 @@ static void queues_of_the_caller(void)
     ops.memset(dev, NULL, a, 0, 64);
     ops.event_record(dev, NULL, &event);
     ops.queue_wait(dev, queue, event);
-    ops.memset(dev, queue, a, 1, 64); /* behind the other queue's work */
+    ops.memset(dev, queue, a, 1, 64); /* ordered after the other queue's work */
     CU_ASSERT(broke(0));
-    ops.memset(dev, NULL, a, 0, 32); /* not behind this one's */
+    ops.memset(dev, NULL, a, 0, 32); /* not ordered after this queue's work */
     CU_ASSERT(broke(34));
     ops.synchronize(dev);
     ops.memset(dev, NULL, a, 0, 32);
@@ -460,7 +461,7 @@ static void queues_of_the_caller(void)
     CU_ASSERT(broke(41)); /* left at the end */
 }
 
-/* Two queues may read at once, and write beside each other. */
+/* Two queues may read at the same time, and write disjoint ranges. */
 static void order_is_needed_only_where_bytes_meet(void)
 {
     void *queue;

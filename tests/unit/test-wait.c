@@ -229,8 +229,8 @@ static void lent_memory_that_is_in_use_is_busy(void)
 }
 
 /*
- * If both sides are valid, the device fills the rest of the elements and the host then gets its map
- * back, so the call waits for the queue. If only the host is valid, it fills the rest itself.
+ * If both sides are valid, the device zeroes the remaining elements and the host then gets its map
+ * back, so the call waits for the queue. If only the host is valid, it zeroes them itself.
  */
 static void a_tail_that_is_to_be_filled_is_busy(void)
 {
@@ -263,7 +263,7 @@ static void a_tail_that_is_to_be_filled_is_busy(void)
     }
 }
 
-/* And when no queue copies from it any more. */
+/* As above, when no queue copies from the memory any more. */
 static void lent_memory_that_a_peer_copies_from_is_busy(void)
 {
     ferry_memory *m, *lender;

@@ -18,9 +18,9 @@
     "layer { name: 'loss' type: 'EuclideanLoss' bottom: 'y' bottom: 't' top: 'loss' } }\n"    \
     "snapshot_prefix: 'tiny' snapshot_after_train: false random_seed: 7\n"
 
-/* Opens a text; *out is NULL where that fails. */
+/* Opens a text; *out is NULL on failure. */
 int tiny_try(ferry_device *dev, const char *text, ferry_solver **out);
-/* The same; on failure the case prints a line with the reason and ends. */
+/* As tiny_try; on failure prints a line with the reason and ends the case. */
 ferry_solver *tiny_open(ferry_device *dev, const char *text);
 
 #endif

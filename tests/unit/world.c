@@ -33,7 +33,7 @@ static int run_world(int argc, char **argv, const char *suite, const struct wx_w
     return ferry_test_main(argc, argv, title, world->cases, world->ncases);
 }
 
-/* In a process of its own. */
+/* Runs a world in a process of its own. */
 static int fork_world(int argc, char **argv, const char *suite, const struct wx_world *world)
 {
     int status = 0;

@@ -41,7 +41,8 @@ void wx_begin(void);
 void wx_end(void);
 
 /*
- * The same for programs without cases: devices with these options, or 0 and a line with the reason.
+ * As wx_begin, for programs without cases: opens devices with these options; returns false, after
+ * printing the reason, on failure.
  */
 bool wx_open(const char *const *options);
 void wx_close(void);
@@ -58,12 +59,12 @@ ferry_queue *wx_queue_create(int i);
 void wx_fail_next(int i, uint32_t call, uint64_t nth, int code);
 void wx_fail_later(int i, uint32_t call, uint64_t nth, int code);
 void wx_lose(int i);
-/* The device's work does not run, on the real clock, until it is released: waits for it block. */
+/* Stops the device's work, on the real clock, until it is released: waits for it block. */
 void wx_hold(int i);
 void wx_let_go(int i);
 uint64_t wx_calls(int i, uint32_t call);
 uint64_t wx_pending(int i);
-uint64_t wx_run_all(void); /* on every device, until nothing is left */
+uint64_t wx_run_all(void); /* Runs all work on every device, until none is left. */
 /* Runs the work of that queue that can run without steps of others. */
 uint64_t wx_run_queue(ferry_queue *q);
 ferry_plugin_counters wx_counters(int i);
@@ -102,7 +103,7 @@ unsigned wx_valid(const ferry_memory *m);
 
 /* ---- blobs of F32 of device 0 ---- */
 
-/* Of one axis, not yet written. */
+/* A blob of one axis, not yet written. */
 ferry_blob *wx_blob(int64_t count);
 void wx_reshape(ferry_blob *b, int64_t count);
 /*
@@ -113,7 +114,8 @@ void wx_put(ferry_blob *b, float first);
 bool wx_holds(ferry_blob *b, int64_t from, int64_t to, float first);
 
 /*
- * Runs the work of that queue that can run without steps of others; returns whether none is left.
+ * Runs the work of that queue that can run without steps of other queues; returns whether none is
+ * left.
  */
 bool wx_idle(ferry_queue *q);
 

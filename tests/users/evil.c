@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Code that an attacker would run: as a vendor's driver, or as the plugin "alpha" itself. It leaves
+ * Code that an attacker would run, as a vendor's driver or as the plugin "alpha" itself. It creates
  * a file named after its role.
  */
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Opens the first device that it may, as a program with more rights than its caller would, and says
- * what it found: "PLUGIN works", or for each candidate how far it came.
+ * Opens the first device that it may, in the role of a program with more privileges than its
+ * caller. Prints "PLUGIN works", or for each candidate the stage that it reached.
  */
 #include <ferry/ferry.h>
 

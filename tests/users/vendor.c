@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A library of a vendor's, which loads what a variable of its own names: to be linked to a plugin, or
- * preloaded.
+ * A vendor's library that loads the file named by its own environment variable: linked to a plugin,
+ * or preloaded.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
