@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The tests. The unit tests stand in programs.list, one line each; programs.mk is written from it.
+# The unit tests are listed in programs.list, one per line; programs.mk is made from it.
 
-# configure.ac writes it too, so that it is there before automake reads this file.
+# configure.ac writes it too, so that it exists before automake reads this file.
 $(srcdir)/%D%/programs.mk: %D%/programs.awk %D%/programs.list
 	$(AM_V_GEN)$(AWK) -f '$(srcdir)/%D%/programs.awk' '$(srcdir)/%D%' >$@-new && mv -f $@-new $@
 include %D%/programs.mk
@@ -45,7 +45,7 @@ SCRIPT_TESTS = \
 	%D%/scripts/check-users.sh \
 	%D%/scripts/check-wheel.sh
 
-# Minutes each, and about one layer of the whole each: `make check-long` runs them.
+# Each takes minutes and tests about one layer of the library; `make check-long` runs them.
 LONG_TESTS = \
 	%D%/scripts/check-caffe-names.sh \
 	%D%/scripts/check-dnn-names.sh \
@@ -62,7 +62,8 @@ AM_LDFLAGS = -no-install
 LDADD = $(UNIT_LIBS)
 UNIT_LIBS = %D%/unit/libferrytest.la io/libferryioobjs.la core/libferrycore.la $(CUNIT_LIBS) -lm
 
-# The libraries and flags that programs.list may name. libferrynet's objects come before those that they use.
+# The libraries and flags that programs.list may name. The objects of libferrynet precede those that
+# they use.
 NET_LIBS = $(NET_ROOMS) $(UNIT_LIBS)
 LINK_alone = %D%/unit/libferrytest.la $(CUNIT_LIBS) $(CORE_SYSTEM_LIBS) -lm
 LINK_clblast =
@@ -147,8 +148,8 @@ TESTS += $(UNIT_TESTS)
 endif
 TESTS += $(SCRIPT_TESTS) $(TEXT_TESTS)
 
-# Where a program finds what was just built, and nothing that the machine or its user configured.
-# PoCL, an OpenCL driver, keeps what it has compiled in a folder that it must be able to write.
+# Makes a program find the files of this build, and ignore the configuration of the machine and the
+# user. PoCL, an OpenCL driver, stores compiled kernels in a folder, which must be writable.
 RUN_ENV = \
 	FERRY_PLUGIN_PATH='$(abs_top_builddir)/backends/.libs'; export FERRY_PLUGIN_PATH; \
 	FERRY_CONF='$(abs_top_srcdir)/%D%/data/empty.conf'; export FERRY_CONF; \
@@ -157,8 +158,8 @@ RUN_ENV = \
 	$(MKDIR_P) "$$POCL_CACHE_DIR" "$$XDG_CACHE_HOME"; \
 	unset FERRY_BACKEND FERRY_STRICT FERRY_TRACE FERRY_LOG
 
-# The backends of each suite: those that were built, and again with the options under which the memory is of
-# the other kind, shared with the host or not, and the kernels are those for a GPU.
+# The backends of each suite: those that were built, and again with the options that make the memory
+# shared instead of discrete, or the reverse, and that select the kernels for a GPU.
 TEST_VARIANTS =
 if BUILD_CUDA
 TEST_VARIANTS += cuda(double)[CUDA_DOUBLE_DEVICES=3,CUDA_DOUBLE_POOLS=0,device_order=pci,cudnn=off,f16=tensor]
@@ -191,13 +192,14 @@ TEST_ENV = $(RUN_ENV); \
 	CC='$(CC)'; export CC; CFLAGS='$(CFLAGS)'; export CFLAGS; LDFLAGS='$(LDFLAGS)'; export LDFLAGS; CXX='$(CXX)'; export CXX; NM='$(NM)'; export NM; \
 	AWK='$(AWK)'; export AWK;
 
-# `make check` shortens what is long (FERRY_TEST_QUICK) and leaves out the LONG_TESTS; `make check-long` runs both as long as
-# they are. TEST_LENGTH is empty where the environment decides.
+# `make check` shortens long tests (FERRY_TEST_QUICK) and omits the LONG_TESTS; `make check-long`
+# runs both in full. Without TEST_LENGTH the environment decides.
 TEST_LENGTH = FERRY_TEST_QUICK=1; export FERRY_TEST_QUICK;
 
-# One test after a change, in a tree that `make` has built: builds what is stale of what it uses, in this make, as reading
-# the Makefile takes most of a second, and runs it in the environment of `make check` with its output on the terminal. A
-# script, or a program that runs the command, may use anything that `make` builds; other programs load plugins only.
+# Runs one test after a change, in a tree that `make` has built. It builds the out-of-date files
+# that the test uses, in this make, because reading the Makefile takes most of a second. It runs the
+# test in the environment of `make check`, with its output on the terminal. A script, or a program
+# that runs the command, may use everything that `make` builds; other programs only load plugins.
 ONE_USES = $(check_DATA) $(plugin_LTLIBRARIES)
 one: $(ONE_USES) $(T)
 	@case ' $(COMMAND_TESTS) $(T)' in \
@@ -232,7 +234,8 @@ check-training: $(check_PROGRAMS)
 	FERRY_TEST_LONG=1 FERRY_TEST_TIMEOUT=3600 $(MAKE) $(AM_MAKEFLAGS) check TEST_LENGTH= \
 	    TESTS='%D%/unit/test-solver-runs %D%/unit/test-solver-snapshot'
 
-# The Triton server, all of it, and its times; wants FERRY_TEST_TRITON and FERRY_TEST_DATA.
+# Runs all tests of the Triton server, and measures its times; requires FERRY_TEST_TRITON and
+# FERRY_TEST_DATA.
 check-triton: all
 	FERRY_TEST_LONG=1 $(MAKE) $(AM_MAKEFLAGS) one T=%D%/scripts/check-triton.sh
 bench-triton: all
@@ -241,7 +244,7 @@ bench-triton: all
 print-package-tests:
 	@echo '$(PACKAGE_TESTS)'
 
-# Those of them that are programs, and the programs that scripts run.
+# The long tests that are programs, and the programs that scripts run.
 PROGRAMS_OF_OTHERS = %D%/unit/test-opencl %D%/unit/test-opencl-kernels
 print-package-programs:
 	@for program in $(check_PROGRAMS); do \
@@ -252,15 +255,16 @@ print-package-programs:
 	    case "$$tests" in *" $$program "*) echo "$$program" ;; esac; \
 	done
 
-# The tests that a sanitizer can learn from. Left out are those that only compile or read what was
-# built; programs of C++ headers, whose compilation takes minutes; kernels of a driver's compiler, which
-# no sanitizer sees; and ranks that are threads and open HDF5 at once: in a child of fork
-# AddressSanitizer's malloc can wait for a thread that is not there.
+# The tests that are useful with a sanitizer. These are omitted: tests that only compile, or that
+# read built files; programs of C++ headers, whose compilation takes minutes; kernels of a driver's
+# compiler, which sanitizers do not see; and ranks that are threads and open HDF5 at the same time,
+# because in a child of fork AddressSanitizer's malloc can wait for a thread that does not exist
+# there.
 TESTS_OF_NO_CODE = $(TEXT_TESTS) %D%/abi/check-abi.sh %D%/scripts/check-exports.sh \
 	%D%/scripts/check-caffe-names.sh %D%/scripts/check-dnn-names.sh %D%/scripts/check-site.sh \
 	%D%/scripts/check-headers.sh %D%/unit/test-opencl-kernels \
 	%D%/unit/test-opencl-math %D%/unit/test-team
-# Of all tests, or of those that CODE_FROM names.
+# The coverage of all tests, or of those that CODE_FROM names.
 CODE_FROM = $(TESTS)
 print-code-tests:
 	@for test in $(CODE_FROM); do \
@@ -278,8 +282,8 @@ check-valgrind: $(check_PROGRAMS)
 check-oclgrind: $(check_PROGRAMS)
 	FERRY_TEST_LONG=1 $(MAKE) $(AM_MAKEFLAGS) check TEST_LENGTH= TESTS='%D%/scripts/check-opencl-accesses.sh'
 
-# The models: `make check` walks all sequences of 4 operations and searches 3 accesses, this one more
-# of either (minutes), and the last one more again (an hour).
+# The models: `make check` runs all sequences of 4 operations and searches 3 accesses. This target
+# runs more of both (minutes), and the last one more still (an hour).
 MODEL_TESTS = %D%/coherence/test-coherence %D%/model/check-events.sh
 check-model: $(check_PROGRAMS)
 	FERRY_TEST_LENGTH=5 FERRY_TEST_STEPS=4 FERRY_TEST_TIMEOUT=3600 \
@@ -288,7 +292,8 @@ check-model-full: $(check_PROGRAMS)
 	FERRY_TEST_LENGTH=6 FERRY_TEST_STEPS=5 FERRY_TEST_TIMEOUT=36000 \
 	    $(MAKE) $(AM_MAKEFLAGS) check TEST_LENGTH= TESTS='$(MODEL_TESTS)'
 
-# An outside program and an outside plugin, built with nothing but what `make install` left.
+# An external program and an external plugin, built only with the files that `make install` has
+# installed.
 installcheck-local:
 	@DESTDIR='$(DESTDIR)' CC='$(CC)' CXX='$(CXX)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' \
 	    libdir='$(libdir)' plugindir='$(plugindir)' pkgconfigdir='$(pkgconfigdir)' \
@@ -296,9 +301,10 @@ installcheck-local:
 	    FERRY_TEST_SRCDIR='$(abs_top_srcdir)' FERRY_TEST_BACKENDS='$(BUILT_BACKENDS)' \
 	    $(SHELL) '$(srcdir)/%D%/outside/run.sh'
 
-# The files for a machine with a GPU, in one folder; there, `sh run` writes one report. It is built apart, as
-# this build is, without parts that such a machine does not need, LevelDB and its C++ library among them; `all` first, as
-# that is a make of its own.
+# Packs the files for a machine with a GPU into one folder, where `sh run` writes one report. The
+# pack is built separately, with the options of this build but without parts that such a machine
+# does not need, such as LevelDB with its C++ library. `all` is first, because it is a make of its
+# own.
 GPU_FOLDER = ferry-gpu
 GPU_BUILD = gpu-build
 gpu-pack:
@@ -313,7 +319,7 @@ gpu-pack:
 gpu-folder: $(check_PROGRAMS) $(check_DATA) $(BENCHES) $(BENCH_CHILDREN)
 	$(SHELL) '$(srcdir)/%D%/gpu/pack' . '$(GPU_FOLDER)'
 
-# Runs the pack on the doubles in a root that has nothing but the pack, libc and a shell.
+# Runs the pack on the doubles, in a root that contains only the pack, libc and a shell.
 check-gpu-pack: gpu-pack
 	$(SHELL) '$(srcdir)/%D%/gpu/root' '$(GPU_FOLDER)' '$(GPU_BUILD)/%D%/doubles/lib'
 clean-local: clean-gpu

@@ -63,7 +63,7 @@ static unsigned cheapest(const struct model *m, unsigned to)
     return best;
 }
 
-/* Allocates a copy, if there is none. */
+/* Allocates a copy, unless the slot has one. */
 static void make_room(struct model *m, unsigned slot)
 {
     if (!(m->adopted & BIT(slot)))
@@ -205,8 +205,7 @@ static void evict(struct model *m, unsigned slot)
 }
 
 /*
- * Copies that are too short are dropped if another is long enough; otherwise the rest of each is
- * zeros.
+ * Drops copies that are too short if another one is long enough; otherwise extends each with zeros.
  */
 static void regrow(struct model *m)
 {

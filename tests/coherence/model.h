@@ -28,7 +28,7 @@ enum model_kind {
     MODEL_REGROW
 };
 
-/* An operation on a slot; the last three have none. */
+/* An operation on a slot; the last three operations have no slot. */
 struct model_op {
     enum model_kind kind;
     unsigned slot;
@@ -72,8 +72,8 @@ static inline bool model_mutates(unsigned cell)
 }
 
 /*
- * All state that decides what later operations do, except the contents, as one number below
- * MODEL_STATES.
+ * The state on which the result of later operations depends, without the contents, as one number
+ * below MODEL_STATES.
  */
 unsigned model_state(const struct model *m);
 #define MODEL_STATES (2u * 8u * 8u * 8u * 8u)

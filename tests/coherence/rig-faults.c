@@ -7,7 +7,7 @@
 
 /* Steps in which a call of the plugin fails, at once or when its work runs. */
 
-/* Without peer copies, the staged copy may have made the host's copy valid before the failure. */
+/* Accepts that the copy staged on the host, without peer copies, is valid after the failure. */
 static void admit_staged_copy(void)
 {
     unsigned from = rig.model.valid & 2 ? 1 : 2;
@@ -23,7 +23,7 @@ static void admit_staged_copy(void)
         rig.model.allocated |= 1;
 }
 
-/* The library reports no change; the operation is repeated without a failure. */
+/* Checks that the library reports no change, and repeats the operation without a failure. */
 static bool again(unsigned index)
 {
     admit_staged_copy();
@@ -64,14 +64,14 @@ enum rig_outcome rig_step_failing(unsigned index, int dev, unsigned nth)
     return !ok ? RIG_WRONG : fired ? RIG_WITHSTOOD : RIG_UNREACHED;
 }
 
-/* The bytes are unchanged, in every slot. */
+/* Makes the model expect the contents of slot `from` in every slot. */
 static void same_everywhere(unsigned from)
 {
     for (unsigned s = 0; s < MODEL_SLOTS; s++)
         memcpy(rig.model.cell[s], rig.model.cell[from], MODEL_CELLS);
 }
 
-/* `lost`: no read may succeed; otherwise each must succeed at the second attempt. */
+/* With `lost`, no read may succeed; otherwise each must succeed at the second attempt. */
 static bool read_around(unsigned first, bool lost)
 {
     for (unsigned i = 0; i < 2 * MODEL_SLOTS; i++) {

@@ -63,11 +63,11 @@ unsigned rig_bits(unsigned mask);
 
 /* Records the next step, with a value of its own. */
 const struct model_op *rig_next(unsigned index);
-/* The program's preparation of the call, */
+/* Prepares the call on the program's side. */
 bool rig_get_ready(const struct model_op *op);
-/* the call, */
+/* Makes the call. */
 int rig_call(const struct model_op *op, ferry_ref *out);
-/* and the model's step, the program's use of the result, and the comparison. */
+/* Makes the model's step, lets the program use the result, and compares both. */
 bool rig_follow(const struct model_op *op, ferry_ref ref);
 
 /* Whether V, the head, blocks, deleters and copies equal the model's. */

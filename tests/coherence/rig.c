@@ -287,7 +287,7 @@ int rig_call(const struct model_op *op, ferry_ref *out)
     return FERRY_EINVAL;
 }
 
-/* The program's accesses at `ref`; the model has the state after the operation. */
+/* Makes the program's accesses at `ref`; the model has the state after the operation. */
 static bool use(const struct model_op *op, ferry_ref ref)
 {
     ferry_queue *q = rig_queue(op->slot);
@@ -313,7 +313,7 @@ static bool same(const char *what, int dev, uint64_t is, uint64_t was, uint64_t 
                     (unsigned long long)(is - was), (unsigned long long)should);
 }
 
-/* By ferry's counters and by the plugin's. */
+/* Compares the copies by ferry's counters and by the plugin's. */
 static bool same_traffic(int i)
 {
     const struct model_traffic *t = &rig.model.traffic;

@@ -38,16 +38,16 @@ enum rig_outcome {
 };
 
 /*
- * The same while the `nth` call of device `dev` fails, whatever its kind. Either the operation
- * succeeds as without a failure, or the state is unchanged, except that a staged copy may have made
- * the host's copy valid; then the repeated operation succeeds.
+ * As rig_step, while call number `nth` of device `dev` fails, whatever its kind. Either the
+ * operation succeeds as without a failure, or the state is unchanged, except that a staged copy may
+ * have made the host's copy valid; then the repeated operation succeeds.
  */
 enum rig_outcome rig_step_failing(unsigned op, int dev, unsigned nth);
 
 /*
- * The same while the `nth` copy of device `dev` is accepted and fails when it runs. Every later
- * read fails or gives the correct bytes, never others; it keeps failing only if no other valid copy
- * was left. `first` is the slot that is read first.
+ * As rig_step, while copy number `nth` of device `dev` is accepted and fails when it runs. Every
+ * later read fails or gives the correct bytes, never others; it keeps failing only if no other
+ * valid copy was left. `first` is the slot that is read first.
  */
 enum rig_outcome rig_step_failing_later(unsigned op, int dev, unsigned nth, unsigned first);
 

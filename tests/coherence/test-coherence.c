@@ -344,7 +344,7 @@ static void an_access_that_fails_behind_slow_work_frees_its_block_in_order(void)
     end();
 }
 
-/* Its cell must not be reused before the queue is done with it. */
+/* The cell of the result must not be reused before the queue is done with it. */
 static void a_reduction_that_fails_leaves_nothing_behind(void)
 {
     const int64_t n = INT64_C(1) << 20;

@@ -105,8 +105,8 @@ struct sequence {
     const struct op *op[LONGEST_WALK];
     unsigned length;
     /*
-     * before operation `fault_at` (LONGEST_WALK: none) the next work is made to fail, or a device
-     * is lost
+     * the next work before operation `fault_at` (LONGEST_WALK: none) is made to fail, or a device
+     * is lost there
      */
     unsigned fault_at, fault_place;
     uint32_t late; /* 0: a loss */
@@ -229,7 +229,7 @@ static bool walk_all(const struct world *w)
     return true;
 }
 
-/* One operation before, the one whose work fails, and one after. */
+/* Runs one operation, then one whose work fails, and one more. */
 static bool walk_late(const struct world *w)
 {
     static const uint32_t kinds[] = { SIM_CALL_MEMCPY, SIM_CALL_OP, SIM_CALL_MEMSET };
@@ -246,7 +246,7 @@ static bool walk_late(const struct world *w)
     return true;
 }
 
-/* One process for each, because a lost device cannot be reopened. */
+/* Uses one process for each sequence, because a lost device cannot be reopened. */
 static bool walk_lost_apart(const struct world *w, const struct sequence *s)
 {
     int status = 1;
@@ -266,7 +266,9 @@ static bool walk_lost_apart(const struct world *w, const struct sequence *s)
     return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
-/* One operation, the loss of either device, with all work done or not, and one more operation. */
+/*
+ * Runs one operation, the loss of either device, with all work done or not, and one more operation.
+ */
 static bool walk_lost(const struct world *w)
 {
     struct sequence s = { .fault_at = 1 };

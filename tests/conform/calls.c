@@ -268,7 +268,7 @@ static void properties(void)
     kit_properties(kit.dev, kit.target->device, &p);
 }
 
-/* A vendor may not provide it: a refusal must not leak either. */
+/* A vendor may not provide memory information: a refusal must not leak either. */
 static void memory_info(void)
 {
     uint64_t available = 0, total = 0;

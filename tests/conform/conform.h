@@ -52,12 +52,13 @@ bool conform_is_long(size_t group);      /* left out by --quick */
 /* Runs one group. Returns 0, or −1 with errno if no process could be started. */
 int conform_run(const struct conform_target *target, size_t group, struct conform_report *out);
 
-/*
- * The name in the note of a plugin's file, "" if it has none; and the options that ferry would pass
- * to it with the current configuration, which a child process opens; they are written to `out`. The
- * strings are in *out_text (may be NULL), which the caller frees. Returns their number.
- */
+/* Writes the name in the note of a plugin's file to `out`; "" if it has no valid note. */
 void conform_plugin_name(const char *path, char *out, size_t size);
+/*
+ * Writes the options that ferry would pass to the plugin with the current configuration, and
+ * returns their number; a child process opens the plugin. *out_text (may be NULL) contains the
+ * strings, which the caller frees.
+ */
 size_t conform_options(const char *plugin, struct conform_option *out, size_t most,
                        char **out_text);
 

@@ -57,7 +57,10 @@ static void event(unsigned time)
     kit_ok(kit.ops.event_destroy(kit.dev, handle), "event_destroy");
 }
 
-/* On a busy machine the threads seldom run at the same time, so the loop runs longer. */
+/*
+ * Whether enough changes were seen: on a busy machine the threads seldom run at the same time, so
+ * the loop runs longer.
+ */
 static bool is_enough(double begin)
 {
     if (seen)

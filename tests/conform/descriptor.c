@@ -30,7 +30,7 @@ static void loader_takes_it(void)
     kit_fail("%s: %s%s%s", c->stage, c->reason, c->hint[0] ? "; " : "", c->hint);
 }
 
-/* Of libferrykernels, which needs no other library of ferry. */
+/* Whether the name is that of libferrykernels, which needs no other library of ferry. */
 static bool is_of_kernels(const char *name)
 {
     return strncmp(name, "ferry_kernels_", 14) == 0;
@@ -259,7 +259,10 @@ static void one_properties(void *dev, uint32_t index)
         kit_fail("max_binding %" PRIu64 " is less than 16 MiB", out.p.max_binding);
 }
 
-/* Asked if supports returns 1 for the source; a target may be newer than the plugin. */
+/*
+ * Checks supports_convert for the dtypes for which supports returns 1; a target dtype may be newer
+ * than the plugin.
+ */
 static void pairs_of_dtypes(void)
 {
     static const uint32_t unknown[] = {

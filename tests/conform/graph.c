@@ -14,7 +14,7 @@
 
 /*
  * graph: the table "ferry.graph/1". A chain of a convolution, a rectifier and a pooling is claimed,
- * compiled, run, saved and loaded; each node alone, too.
+ * compiled, run, saved and loaded. Each node is also compiled alone.
  */
 
 enum { NODES = 3, EDGES = 6, GUARD = 256 };
@@ -135,7 +135,7 @@ static void make_chain(struct chain *c)
 
 /* ---- claims --------------------------------------------------------------------------------- */
 
-/* Whether the whole chain is one segment. */
+/* Whether the plugin claims the whole chain as one segment. */
 static bool claims(const struct chain *c)
 {
     uint32_t segment[NODES + 1] = { 0, 0, 0, 0xeeeeeeee };
@@ -171,7 +171,10 @@ static int compile(const struct chain *c, void **out_prepared, uint64_t *out_byt
     return table->compile(kit.dev, &c->graph, &args, out_prepared, out_bytes);
 }
 
-/* Runs the segment; the output, after checks of the bytes around it. The caller frees it. */
+/*
+ * Runs the segment, checks the bytes around the output, and returns the output, which the caller
+ * frees.
+ */
 static float *run(const struct chain *c, void *prepared, uint64_t workspace_bytes)
 {
     uint64_t in_bytes = (uint64_t)op_count(&c->edge[0].operand) * sizeof(float);

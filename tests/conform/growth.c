@@ -28,7 +28,7 @@
 #define LOOKS 4
 #define PAUSE 10000 /* microseconds */
 
-/* Of a sanitizer's malloc, if there is one. */
+/* From the malloc of a sanitizer, if the program has one. */
 size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 
 /* Bytes that are allocated and not freed: a leak of one byte is visible. */
@@ -122,7 +122,7 @@ void kit_footprint_with_memory(struct kit_footprint *out)
     out->memory = memory_bytes(out->resident);
 }
 
-/* The increase. */
+/* The growth from `before` to `after`. */
 static struct kit_footprint growth(const struct kit_footprint *before,
                                    const struct kit_footprint *after)
 {
@@ -143,7 +143,7 @@ static bool is_leak(const struct kit_footprint *grown, uint64_t times)
            (!KIT_SANITIZED && (grown->resident >= times * page || grown->mapped >= times * page));
 }
 
-/* One round: whether the growth is that of a leak. */
+/* Runs one round; returns whether the growth is that of a leak. */
 static bool grows(void (*once)(void), int times, int looks, struct kit_footprint *grown)
 {
     struct kit_footprint before, after;

@@ -17,10 +17,10 @@
 #endif
 
 /*
- * As many short calls as time permits, from several threads at once: a list or a counter that is
- * changed without a lock becomes wrong if another thread runs in between. To make that happen, even
- * with one processor, a signal stops the threads for a moment again and again, wherever they are.
- * The table defines which entries may run concurrently.
+ * hammer: as many short calls as time permits, from several threads at once. A list or a counter
+ * that is changed without a lock becomes wrong if another thread runs in between. A signal
+ * therefore interrupts the threads at arbitrary instructions, so that this happens even with one
+ * processor. A table defines which entries may run concurrently.
  */
 
 enum { THREADS = 4, BYTES = 64, WRITES = 20, ENOUGH = 500 /* rounds */ };
@@ -80,7 +80,7 @@ static void allocate_and_free(struct striker *s)
     kit_ok(kit.ops.free(kit.dev, s->queue, handle), "free");
 }
 
-/* The last of many writes must be read back. */
+/* Checks that the last of many writes is read back. */
 static void strike(struct striker *s, unsigned round)
 {
     unsigned char sent[BYTES], back[BYTES];

@@ -52,18 +52,21 @@ const char *kit_code_name(int code); /* "FERRY_ENOMEM" */
 
 /* ---- the plugin (kit.c) --------------------------------------------------------------------- */
 
-/* Only calls dlopen; kit_open_plugin does so by default. */
+/* Calls only dlopen, which kit_open_plugin does by default. */
 void kit_load(void);
 /* Loads the plugin and gets its table. */
 void kit_open_plugin(void);
 /* Opens the device under test. */
 void kit_open_target(void);
-/* Both, for most groups. The plugin is opened once per process. */
+/*
+ * Calls kit_open_plugin and kit_open_target, for most groups. The plugin is opened once per
+ * process.
+ */
 void kit_open(void);
 void *kit_open_device(uint32_t index);
 void kit_properties(void *dev, uint32_t index, ferry_plugin_properties *out);
 bool kit_is(uint32_t flag); /* FERRY_DEVICE_… of the device under test */
-/* Lacks event_record: all work is done when an entry returns. */
+/* Whether the plugin lacks event_record: all work is done when an entry returns. */
 bool kit_synchronous(void);
 /* 1 or 0; true if the plugin does not report it. */
 bool kit_supports(uint32_t op, uint32_t dtype);
@@ -76,10 +79,10 @@ bool kit_counters(ferry_plugin_counters *out);
  */
 bool kit_is_code(uintptr_t address);
 int kit_threads_of_the_plugin(void);
-/* The number of loaded files besides those of every program. */
+/* Records, for the report, that ferry's loader refuses the file. */
 int kit_libraries(void);
 
-/* Notes for the report. */
+/* Records a fact for the report. */
 void kit_refused_by_loader(void);
 
 /* Groups that let the plugin's entries query options enclose its calls in these. */
@@ -144,7 +147,7 @@ void kit_footprint_with_memory(struct kit_footprint *out);
  * file.
  */
 void kit_does_not_grow(const char *what, void (*once)(void), int times);
-/* The same for each repeatable entry by itself (calls.c). */
+/* As kit_does_not_grow, for each repeatable entry by itself (calls.c). */
 void kit_calls_leave_nothing(void);
 /* Counting devices again gives the same number, and allocates nothing (early.c). */
 void kit_counts_once(void);
@@ -170,7 +173,7 @@ void kit_still_works(const char *after);
 /* owns recognises the device's blocks and no others; if it is offered (owns.c). */
 void kit_owns(void);
 
-/* Host memory; ends the group if there is none. */
+/* Allocates host memory; ends the group if there is too little. */
 void *kit_host(size_t bytes);
 /* Bytes that differ from their neighbours and from those of another seed. */
 void kit_pattern(void *to, size_t bytes, unsigned seed);
@@ -185,20 +188,23 @@ struct mirror {
     uint64_t begin, end; /* the range that the operation under test writes */
 };
 
-/* A block with the pattern of that seed, uploaded and waited for. */
+/* Creates a block with the pattern of that seed, and waits for its upload. */
 void mirror_create(struct mirror *m, uint64_t bytes, unsigned seed);
-/* Without an upload: the caller writes other contents into `want`. */
+/* Creates a block without an upload: the caller writes other contents into `want`. */
 void mirror_make(struct mirror *m, uint64_t bytes, unsigned seed);
 void mirror_destroy(struct mirror *m);
-/* Writes `want` to the device again. */
+/* Uploads `want` to the device again. */
 void mirror_upload(struct mirror *m);
 /* Reads the block into `got`. */
 void mirror_download(struct mirror *m);
-/* Checks that the block contains `want`; otherwise ends the group with the position. */
+/*
+ * Checks that the block contains `want`; otherwise ends the group, with the position of the
+ * difference.
+ */
 void mirror_check(struct mirror *m);
 /*
- * Runs an operation on every second of a dozen blocks of that size; the others, which are between
- * them in most allocators, must not change. The operation updates `want`.
+ * Runs an operation on every second one of twelve blocks of that size. The remaining blocks, which
+ * most allocators place between them, must not change. The operation updates `want`.
  */
 void mirror_crowd(uint64_t bytes, void (*operation)(struct mirror *m));
 
@@ -251,7 +257,7 @@ long double kit_least_normal(ferry_dtype dtype);
 
 /*
  * Checks that elements from byte `offset` on are within `tolerance` of `want`, and that no other
- * byte of the block has changed. The mirror then has the actual contents.
+ * byte of the block has changed. `want` then has the actual contents.
  */
 void mirror_check_numbers(struct mirror *m, ferry_dtype dtype, uint64_t offset, int64_t n,
                           const long double *want, const long double *tolerance);

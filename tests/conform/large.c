@@ -6,9 +6,9 @@
 #include <string.h>
 
 /*
- * So many elements that work is split, that a grid exceeds the limit of a dimension, or that an
- * index no longer fits a float. The numbers are small integers, which every device represents
- * exactly, and have no period at which work may be split.
+ * So many elements that an entry splits its work, that a grid exceeds the limit of a dimension, or
+ * that a float cannot represent an index. The numbers are small integers, which every device
+ * represents exactly, and whose sequence has no period that equals a part of the split work.
  */
 
 static const struct {
@@ -90,8 +90,8 @@ static void floats_check(struct floats *f)
 }
 
 /*
- * Runs the test on the first counts for which the device has room for `blocks` blocks; the second
- * may be empty.
+ * Runs the test with the first counts for which the device has memory for `blocks` blocks; the
+ * second block may be empty.
  */
 static void for_large_counts(const char *op, size_t how_many, int blocks,
                              void (*one)(struct floats *x, struct floats *y, int64_t n))

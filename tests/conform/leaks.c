@@ -109,7 +109,7 @@ static uint64_t device_bytes_used(void)
 {
     uint64_t available = 0, total = 0;
 
-    /* On a device in host memory the use by other programs would count. */
+    /* The memory of other programs on the device would count as well. */
     if (!kit.ops.memory_info || kit_is(FERRY_DEVICE_HOST_MEMORY) || kit_is(FERRY_DEVICE_UNIFIED) ||
         kit.ops.memory_info(kit.dev, &available, &total) != 0)
         return 0;
@@ -146,7 +146,7 @@ static void memory_comes_back(void)
         kit_fail("memory_info says that %" PRIu64 " MiB more are in use", grown >> 20);
 }
 
-/* Events are small, but there is one for each copy. */
+/* Events are small, but each copy has one. */
 static void one_event(void)
 {
     kit_wait(NULL);
@@ -174,8 +174,9 @@ static double now(void)
 }
 
 /*
- * The number of times that a device is opened in a round: a small leak of a fast device is visible,
- * too. A device counts as fast if it was fast once: on a busy machine any call may take long.
+ * The number of times that a device is opened in a round: many if that is fast, so that a small
+ * leak is visible too. One fast round is sufficient, because on a busy machine any call may take
+ * long.
  */
 static int opens(void)
 {

@@ -13,7 +13,7 @@
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
 #define FIRST         5 /* the offset of operands in elements: not the block's beginning */
 
-/* A matrix of rows × columns, with row stride `ld`; a vector is one column. */
+/* A matrix of rows × columns with row stride `ld`; a vector is a matrix of one column. */
 struct matrix {
     ferry_dtype t;
     int64_t rows, columns, ld, first;

@@ -134,7 +134,7 @@ static void blocks_are_counted(void)
                  now.live_blocks, now.live_bytes, before.live_blocks, before.live_bytes);
 }
 
-/* The program may access blocks of a host-memory device. */
+/* Checks that the program may access blocks of a host-memory device. */
 static void host_memory_is_host_memory(void)
 {
     struct mirror m;

@@ -129,7 +129,7 @@ void mirror_download(struct mirror *m)
     download(m, 0xff);
 }
 
-/* The block may be correct, and the copy that reads it wrong. */
+/* Reports a failure of the copy if a second download of the block reads a different byte. */
 static void suspect_the_copy(struct mirror *m, uint64_t i)
 {
     unsigned char first = m->got[i];

@@ -23,15 +23,18 @@ enum op_lie { OP_PLAIN, OP_LAST, OP_SLICE, OP_LAST_SLICE, OP_WIDE };
 /* ---- operands and their blocks (op_block.c) ------------------------------------------------- */
 
 void op_lay(ferry_operand *o, enum op_lie lie);
-/* Its elements in the host's copy. */
+/* The operand's elements in the host's copy. */
 struct op_view op_block_view(const struct op_block *b);
-/* Fills it with random numbers and surrounds it with NaN; an output is filled with NaN, too. */
+/*
+ * Fills the operand with random numbers and surrounds it with NaN; an output is filled with NaN,
+ * too.
+ */
 void op_block_create(struct op_block *b, const ferry_operand *o, unsigned seed);
 void op_block_output(struct op_block *b, const ferry_operand *o, unsigned seed);
 void op_block_refill(struct op_block *b, unsigned seed);
 /*
- * Contents that suit the kind: divisors and bases of powers are positive, regions are inside
- * images, and conversions include the numbers at which rounding and saturation begin.
+ * Changes contents to those that suit the kind: divisors and bases of powers are positive, regions
+ * are inside images, and conversions include the numbers at which rounding and saturation begin.
  */
 void op_block_suit(struct op_block *b, const ferry_op_desc *op, bool is_output, uint32_t n);
 void op_block_destroy(struct op_block *b);
@@ -39,7 +42,10 @@ ferry_ref op_block_ref(const struct op_block *b);
 /* Checks the elements, and that nothing around them has changed; `what` is "out[0]". */
 void op_block_check(struct op_block *b, const char *what, const struct op_number *want);
 
-/* |got − want| is within the tolerance of op_types.h; beyond the dtype's range it is infinite. */
+/*
+ * Whether |got − want| is within the tolerance of op_types.h; a result beyond the dtype's range is
+ * infinite.
+ */
 bool op_near(ferry_dtype t, long double got, const struct op_number *want);
 
 /* The seed and counter with which RANDOM and UPDATE run. */
@@ -57,7 +63,7 @@ void op_run(const ferry_op_desc *op, const ferry_op_answer *answer, void *prepar
 
 /* ---- operations of any size (op_whole.c) ---------------------------------------------------- */
 
-/* Bytes behind an array that no run may change. */
+/* The number of bytes after an array that no run may change. */
 #define OP_TAIL 256
 
 /* An operand in a block of the device. */
@@ -104,7 +110,7 @@ bool op_reads_outputs(const ferry_op_desc *op);
 
 /* ---- trials (op_try.c) and their lists (op_trials.c, op_passes.c, op_others.c, op_convert.c) - */
 
-/* The plugin's. */
+/* The table of the plugin. */
 extern const ferry_op_table *op_table;
 
 /* The number of trials, and of those that the plugin accepted. */
@@ -115,7 +121,7 @@ extern struct op_tally {
 
 /* query, checked for writes past the answer: 0, or FERRY_EUNSUPPORTED. */
 int op_ask(const ferry_op_desc *op, ferry_op_answer *out);
-/* Removes the steps of the epilogue from that one on, and their operands. */
+/* Removes the step number `from` of the epilogue and all later ones, with their operands. */
 void op_cut(ferry_op_desc *op, uint32_t steps);
 /* Opens the device and takes the table, or ends the group as not offered. */
 void op_open(void);
@@ -125,7 +131,10 @@ void op_remark(const char *dtypes);
 bool op_try_laid(const ferry_op_desc *op, const char *note, bool in_place, bool queues);
 /* Tries an operation whose operands are plain, also with other strides. */
 void op_try(const ferry_op_desc *op, const char *note, bool in_place);
-/* All trials of a dtype; those of kinds that move or modify data; copies to other dtypes. */
+/*
+ * Runs all trials of a dtype, trials of the kinds that move or modify data, and copies to other
+ * dtypes.
+ */
 void op_trials(uint32_t dtype);
 void op_other_trials(uint32_t dtype);
 void op_conversion_trials(void);

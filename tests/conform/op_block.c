@@ -130,8 +130,8 @@ void op_block_output(struct op_block *b, const ferry_operand *o, unsigned seed)
 }
 
 /*
- * Regions of images of 9 × 8, scaled by roi.spatial_scale: a part, a point, beyond the edge, with
- * swapped corners.
+ * Element i of the regions of an image of 9 × 8, scaled by roi.spatial_scale: a part, a point, one
+ * beyond the edge, and one with swapped corners.
  */
 static long double region(const int64_t *i)
 {
@@ -142,7 +142,10 @@ static long double region(const int64_t *i)
     return boxes[i[0] % 4][i[1]];
 }
 
-/* Every second stretch of numbers is random, so that whole vectors of one kind occur. */
+/*
+ * Random numbers alternate with special ones in long stretches, so that whole vectors of one kind
+ * occur.
+ */
 static long double suited(const struct op_block *b, const int64_t *i, int64_t k)
 {
     return k / kit_special_count % 2 ? get(b, i) : kit_special[k % kit_special_count];
@@ -182,8 +185,8 @@ ferry_ref op_block_ref(const struct op_block *b)
 /* ---- results -------------------------------------------------------------------------------- */
 
 /*
- * A sum of n products may err like a sequential one whose errors have random signs, once n is
- * large: by a multiple of √n.
+ * The number of roundings of a sum of n products. For a large n the errors have random signs and
+ * add up to a multiple of √n, as in a sequential sum.
  */
 static long double roundings(double n)
 {
@@ -212,7 +215,7 @@ bool op_near(ferry_dtype t, long double got, const struct op_number *want)
 {
     long double error = tolerance(t, want);
 
-    if (isnan(error)) /* of a limit, whose sensitivity is 0 · ∞ */
+    if (isnan(error)) /* the sensitivity of a limit is 0 · ∞ */
         error = 4 * kit_tolerance(t, want->value);
     if (want->roundings == 0)
         return arith_near(got, rounded(t, want->value), 0);

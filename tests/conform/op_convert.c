@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 /*
- * Strided copies from each dtype to each other. If a plugin computes only in F32, its halves are
- * made by dtypes that it accepts.
+ * Strided copies from each dtype to each other dtype. If a plugin computes only in F32, ferry
+ * converts its halves by dtypes that it accepts.
  */
 
 static void copy(uint32_t from, uint32_t to, const int64_t *shape)

@@ -78,7 +78,7 @@ static void fill(struct op_whole *w)
             arith_put(dtype, w->in[0].host, op_count(&op->in[0]) * k / 2 - 3 * k, 7);
 }
 
-/* `terms`: the number of products or elements that one output takes. */
+/* `terms`: the number of products or elements that contribute to one output. */
 static void try(const ferry_op_desc *op, int64_t terms, const char *note)
 {
     int64_t most = 400000 / (terms > 0 ? terms : 1);
@@ -498,7 +498,10 @@ static void more_than_a_float_counts(void)
     reduce(FERRY_REDUCE_ARGMAX, SHAPE(MANY), 1);
 }
 
-/* Where plugins choose by size: elements, rows, and products of the layers of known nets. */
+/*
+ * Tests the sizes at which plugins choose between algorithms: elements, rows, and products of the
+ * layers of known nets.
+ */
 static void sizes_between(void)
 {
     static const int64_t sizes[] = { 1009, 2053, 4099, 10007, 32771, 65537, 100003 };

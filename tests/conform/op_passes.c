@@ -23,7 +23,7 @@ static ferry_op_desc pass_of(const ferry_op_desc *forward, uint32_t pass,
 #define PASS(forward, pass, out, ...) \
     pass_of(forward, pass, (const ferry_operand *const[]){ __VA_ARGS__, NULL }, out)
 
-/* Convolutions and inner products; weights may be packed for the gradient, too. */
+/* The passes of convolutions and inner products; weights may be packed for the gradient, too. */
 static void weighted(const ferry_op_desc *f, const char *note)
 {
     const ferry_operand *dy = &f->out[0], *x = &f->in[0], *w = &f->in[1];

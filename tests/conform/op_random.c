@@ -282,7 +282,7 @@ static void round_of(uint64_t seed)
     op_tally.tried++;
     if (op_try_laid(&op, note, false, false))
         op_tally.taken++;
-    else if (!is_plain(&op)) /* other strides are the plugin's choice; plain ones it may have */
+    else if (!is_plain(&op)) /* a plugin may refuse other strides */
         op_try(&op, note, false);
 }
 

@@ -9,8 +9,8 @@
 #include <string.h>
 
 /*
- * ops-reuse: packed constants that operations share, operations of several threads, and hundreds
- * of operations that leave nothing behind.
+ * ops-reuse: operations that share packed constants, operations of several threads, and hundreds of
+ * operations, which must not leak.
  */
 
 /* ---- operations ----------------------------------------------------------------------------- */
@@ -169,7 +169,7 @@ struct worker {
 
 static pthread_mutex_t default_queue = PTHREAD_MUTEX_INITIALIZER;
 
-/* Another operation on the same arrays, in a queue of the thread's own. */
+/* Creates another operation on the thread's arrays, and runs it on the thread's own queue. */
 static void one_round(struct worker *t)
 {
     struct op_whole w = t->w;
@@ -209,7 +209,9 @@ static void check_worker(struct worker *t)
     free(before);
 }
 
-/* Each thread has another operation; no case if the plugin refuses them all. */
+/*
+ * Runs a different operation on each thread; the case is skipped if the plugin refuses all of them.
+ */
 static void four_threads(const ferry_op_desc *ops)
 {
     struct worker workers[THREADS];
@@ -279,7 +281,10 @@ static void leaves_nothing(const ferry_op_desc *op)
     op_whole_close(&again);
 }
 
-/* One operation of each way in which plugins prepare: packed constants, workspaces, neither. */
+/*
+ * One operation for each way in which plugins prepare operations: with packed constants, with
+ * workspaces, with neither.
+ */
 static void some_operations(ferry_op_desc *ops)
 {
     const struct shape s = { 2, 16, 24, 12, 11, 3, 1, 1, 1 };

@@ -152,7 +152,7 @@ static void expect_all(struct run *r)
     }
 }
 
-/* All of a block except its guards may change. */
+/* Checks that the guards are unchanged; everything between them may change. */
 static void check_guards(struct mirror *m, const char *what)
 {
     mirror_download(m);
@@ -266,7 +266,7 @@ static void run_again(struct run *r, int queues)
     }
 }
 
-/* The constants have been rewritten: they are packed again, as ferry does. */
+/* Runs after the constants have been rewritten, and packs them again, as ferry does. */
 static void run_rewritten(struct run *r)
 {
     for (uint32_t i = 0; i < r->op->n_in; i++)

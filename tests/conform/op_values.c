@@ -24,7 +24,7 @@ static const double special[] = { 0,   -0.0,     0.5,       -0.25, 1,       -1, 
 #define SPECIAL ((int)(sizeof(special) / sizeof(special[0])))
 #define NUMBERS 7 /* of the above after every special one, so that vectors hold both */
 
-/* Contents of in[i]: which of the special numbers occur. */
+/* Contents of in[i]: the kinds of special numbers that occur. */
 enum special_set { FINITE, NO_NAN, ALL };
 
 static bool is_in(enum special_set set, double v)
@@ -32,7 +32,10 @@ static bool is_in(enum special_set set, double v)
     return set == ALL || (!isnan(v) && (set == NO_NAN || !isinf(v)));
 }
 
-/* Every pair of special numbers meets in two inputs of 21 × 21 elements and more. */
+/*
+ * Fills the inputs so that every pair of special numbers occurs in two inputs of 21 × 21 elements
+ * and more.
+ */
 static void put_special(struct op_array *a, enum special_set set, int step)
 {
     ferry_dtype t = (ferry_dtype)a->o.dtype;
@@ -53,7 +56,10 @@ static int64_t in_axis(const struct op_scene *s, uint32_t i, uint32_t axis)
 
 /* ---- values besides that of the definition -------------------------------------------------- */
 
-/* The definition gives NaN at an infinite x: the limit is permitted, too. */
+/*
+ * Whether x is infinite and the value is the limit, where the definition gives NaN: the limit is
+ * permitted, too.
+ */
 static bool is_limit(const struct op_scene *s, long double x, long double got)
 {
     const ferry_op_desc *op = s->op;
@@ -66,7 +72,10 @@ static bool is_limit(const struct op_scene *s, long double x, long double got)
     return op_near((ferry_dtype)s->out[0].o.dtype, got, &limit);
 }
 
-/* Functions that choose by comparisons may take NaN for a number beyond one of their bounds. */
+/*
+ * Whether a function that chooses by comparisons may treat NaN as a number beyond one of its
+ * bounds.
+ */
 static bool is_bound(const ferry_op_desc *op, long double got)
 {
     switch (op->params.unary.function) {
@@ -93,7 +102,7 @@ static bool accepts_unary(const struct op_scene *s, uint32_t n, const int64_t *i
     return op_expect(s, n, i, &want) && isnan(want.value) && is_limit(s, x, got);
 }
 
-/* A slope that the definition makes NaN at an infinite r may be its limit. */
+/* Accepts the limit of a slope that is NaN by definition at an infinite r. */
 static bool accepts_slope(const struct op_scene *s, uint32_t n, const int64_t *i, long double got)
 {
     const ferry_op_desc *op = s->op;
@@ -111,7 +120,7 @@ static bool accepts_slope(const struct op_scene *s, uint32_t n, const int64_t *i
                    &(struct op_number){ dy * slope, fabsl(dy * slope), 24 });
 }
 
-/* A maximum with NaN is NaN or ignores it. */
+/* Accepts for a maximum of values with NaN either NaN or the maximum of the others. */
 static bool accepts_max(const struct op_scene *s, uint32_t n, const int64_t *i, long double got)
 {
     long double x = op_get(&s->in[0], i), u = op_get(&s->in[1], i);
@@ -150,7 +159,7 @@ static bool accepts_reduce(const struct op_scene *s, uint32_t n, const int64_t *
                : got >= 0 && got < (long double)in_axis(s, 0, axis) && got == floorl(got);
 }
 
-/* With NaN in its window a maximum is NaN, with any mask, or ignores it. */
+/* Accepts for a window with NaN either NaN, with any mask, or the maximum of the others. */
 static bool accepts_pool(const struct op_scene *s, uint32_t n, const int64_t *i, long double got)
 {
     const ferry_op_window *w = &s->op->params.window;
@@ -335,7 +344,7 @@ static void pool(uint32_t dtype, uint32_t method, bool mask, bool last)
     finish(&w, accepts_pool);
 }
 
-/* The nearest element alone counts: NaN and infinities do not reach their neighbours. */
+/* Only the nearest element counts: NaN and infinities do not affect their neighbours. */
 static void resize(uint32_t dtype, uint32_t pass)
 {
     ferry_op_desc op = op_begin(FERRY_OP_RESIZE, 1, 1);
@@ -381,7 +390,9 @@ static void gemm_by_beta_0(uint32_t dtype)
     finish(&w, NULL);
 }
 
-/* NaN in x makes its products NaN, also after a rectifier; the rest is not affected. */
+/*
+ * NaN in x makes the products with it NaN, also after a rectifier; other elements are not affected.
+ */
 static void product_of_nan(uint32_t dtype, bool convolution)
 {
     ferry_op_desc op =

@@ -11,13 +11,14 @@
 #include <string.h>
 
 /*
- * Operations of any size: arrays of whole blocks. Every element of an output is checked to be
- * written, by a pattern, and the bytes behind it to be left alone; some elements are computed.
+ * Operations of any size, with arrays in blocks of their own. A pattern shows whether every element
+ * of an output is written, and whether the bytes after it are unchanged; some elements are
+ * computed.
  */
 
 #define TAIL OP_TAIL
 
-/* Of elements that a run has not written: a NaN of F32, or two of F16. */
+/* The pattern of elements that a run has not written: a NaN of F32, or two NaNs of F16. */
 static uint32_t pattern_of(const ferry_operand *o)
 {
     return o->dtype == FERRY_F16 ? 0xfeadfead : 0xffc0dead;
@@ -144,7 +145,7 @@ void op_create(const ferry_op_desc *op, void **out_prepared)
     *lent = *op;
     *out_prepared = NULL;
     kit_ok(op_table->create(kit.dev, lent, out_prepared), "create");
-    memset(lent, 0xa5, sizeof(*lent)); /* create has copied what it needs */
+    memset(lent, 0xa5, sizeof(*lent)); /* create has copied the descriptor */
     free(lent);
 }
 
@@ -271,7 +272,10 @@ static void index_at(const ferry_operand *o, int64_t k, int64_t *i)
         i[axis] = k % o->shape[axis];
 }
 
-/* The first element with the pattern, in memory; −1: none. Only of a plain output. */
+/*
+ * The index of the first element with the pattern, in memory; −1 if there is none. Only for a plain
+ * output.
+ */
 static int64_t first_unwritten(const struct op_array *a)
 {
     size_t size = arith_size((ferry_dtype)a->o.dtype);

@@ -23,7 +23,7 @@ enum { MOMENTS = 20 }; /* number of waits for a thread */
 
 static uintptr_t base, code_begin, code_end;
 
-/* From the first to the last executable segment; linkers only make one. */
+/* Records the range from the first to the last executable segment; linkers create only one. */
 static int look_at_file(struct dl_phdr_info *info, size_t size, void *arg)
 {
     (void)size, (void)arg;

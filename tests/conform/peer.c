@@ -46,8 +46,7 @@ static void move(struct end *e, uint32_t kind, void *host, uint64_t bytes)
 }
 
 /*
- * As in ferry, the source's work is waited for first, by an event of the other device or on the
- * host.
+ * Waits for the source's work first, as ferry does: by an event of the other device or on the host.
  */
 static void order(struct end *after, struct end *before)
 {

@@ -228,7 +228,9 @@ static void check_ends(void *queue, void *block)
     table->destroy(kit.dev, late);
 }
 
-/* Bytes are what they were without, while the queue is profiled and afterwards. */
+/*
+ * Checks that bytes are the same as without profiling, while the queue is profiled and afterwards.
+ */
 static void check_bytes(const char *when)
 {
     struct mirror m;
@@ -262,7 +264,7 @@ static void check_queue(void *queue, void *block, const char *name)
     check_bytes("after stop");
 }
 
-/* A round leaves nothing behind. */
+/* A round must not leak. */
 static void *leak_block;
 
 static void one_round(void)

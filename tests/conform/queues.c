@@ -374,7 +374,7 @@ static void many_events(void *queue)
                  before.live_events);
 }
 
-/* As in ferry: an event that a memory waits for may outlive its queue. */
+/* An event may outlive its queue, as in ferry, where a memory may wait for it. */
 static void outlives_its_queue(void)
 {
     void *queue = queue_create(), *block = kit_alloc(LARGE), *event;

@@ -35,7 +35,7 @@ static bool import(struct shared *s, void *host, uint64_t bytes)
     return true;
 }
 
-/* Without map it is sufficient that the queue's work is done. */
+/* Maps the block; without map, waits for the queue's work, which is sufficient. */
 static void map(struct shared *s, uint64_t bytes, uint32_t access)
 {
     if (kit.ops.map)

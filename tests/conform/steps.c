@@ -83,7 +83,7 @@ static bool is_back(void)
     return __atomic_load_n(&other.asked, __ATOMIC_ACQUIRE) == NOTHING;
 }
 
-/* In a signal handler: only system calls. */
+/* Called in a signal handler: only system calls are allowed. */
 static bool is_asleep(void)
 {
     int fd = open(other.stat, O_RDONLY | O_CLOEXEC);
@@ -118,7 +118,10 @@ static bool ask(int what)
 
 /* ---- the stopped thread --------------------------------------------------------------------- */
 
-/* Whether it has the prefix `lock`, or is an exchange with memory, which does not need it. */
+/*
+ * Whether the instruction has the prefix `lock`, or is an exchange with memory, which does not need
+ * the prefix.
+ */
 static bool is_at_once(const unsigned char *code)
 {
     static const unsigned char prefixes[] = {
@@ -223,7 +226,7 @@ bool kit_is_counted_safely(void (*once)(void), void (*another)(void))
 
 #else
 
-/* Instructions cannot be stopped at here, or belong to shared code. */
+/* Returns false if instructions cannot be stepped here, or belong to shared code. */
 bool kit_is_counted_safely(void (*once)(void), void (*another)(void))
 {
     (void)once, (void)another;

@@ -10,7 +10,7 @@
 ferry_runtime *through_open(void);
 /* The file's line of the load report. */
 const ferry_runtime_candidate_info *through_candidate(ferry_runtime *rt);
-/* The device under test; ends the group if there is none. */
+/* The device under test; ends the group if it cannot be opened. */
 ferry_device *through_device(ferry_runtime *rt);
 
 #endif

@@ -39,7 +39,8 @@ static void operands_create(struct operands *o, ferry_dtype t, int64_t n, int64_
     o->at = first;
     mirror_make(&o->x, bytes, 1);
     mirror_make(&o->y, bytes, 2);
-    /* Only numbers: a pattern of bytes contains signalling NaNs, which a copy must not change. */
+    /* Fills operands with numbers: a pattern of bytes would contain signalling NaNs, which a copy
+     * must not change. */
     arith_random(t, o->x.want, all, 2, (unsigned)n);
     arith_random(t, o->y.want, all, 3, (unsigned)n + 1);
     o->want = kit_host((size_t)n * sizeof(*o->want));

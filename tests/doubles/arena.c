@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Addresses of devices, which the host cannot access, and the storage behind them. The lock is held
- * throughout.
+ * Address ranges of devices, which the host cannot access, and the storage of their contents. All
+ * functions are called with the lock held.
  */
 #define _GNU_SOURCE
 #include "double.h"

@@ -24,8 +24,8 @@ library() {
         -o "$folder/$soname" -lpthread
 }
 
-# The executor of PTX and the sums of products in doubles give the same results on any processor, and are
-# fast on one with vectors and fma. With a sanitizer this compilation would take minutes.
+# The executor of PTX, and the sums of products in doubles, give the same results on any processor,
+# and are fast on one with vectors and fma. With a sanitizer this compilation would take minutes.
 fast=-O3
 if grep -qw fma /proc/cpuinfo 2>/dev/null && grep -qw avx2 /proc/cpuinfo; then
     fast='-O3 -mavx2 -mfma'

@@ -57,8 +57,8 @@ static void run_vector(const struct work *w)
 }
 
 /*
- * Floats are accumulated as floats, in this many parallel sums: the errors of long vectors are
- * those of a real device, so that a caller who needs 1e-6 must split them.
+ * Floats are accumulated as floats, in this many parallel sums. The errors of long vectors are then
+ * those of a real device: a caller that needs 1e-6 must split them.
  */
 #define LANES 16384
 

@@ -280,8 +280,8 @@ static cudaError_t find_and_say(const char *name, void **out,
 #endif
 
 /*
- * Of all versions 12 the latest one, which has both calls; the older call returns the functions of
- * the latest header.
+ * For all versions 12, the latest header is used, which has both calls; the older call returns the
+ * functions of the latest header.
  */
 #if CUDART_VERSION >= 12000
 cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **out, unsigned version,

@@ -62,7 +62,7 @@ cublasStatus_t cublasCreate(cublasHandle_t *out)
     status = begin("cublasCreate", handle);
     if (status != CUBLAS_STATUS_SUCCESS) {
         free(handle);
-        /* like the real one, which allocates memory before it can report the status */
+        /* the real library also allocates memory before it can report the status */
         return status == CUBLAS_STATUS_ALLOC_FAILED ? CUBLAS_STATUS_NOT_INITIALIZED : status;
     }
     ferry_cuda_double_handle(handle->context, 1);
@@ -108,7 +108,10 @@ cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t math)
     return status;
 }
 
-/* By default it adds partial sums of a product in the type of the result. */
+/*
+ * Whether cuBLAS adds partial sums of a product in the type of the result, which it does by
+ * default.
+ */
 bool adds_in_parts(cublasHandle_t handle)
 {
     return !(handle->math & CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION);

@@ -8,10 +8,10 @@
 
 enum operation { AXPY, SCAL, DOT, ASUM, GEMV_, GEMM_ };
 
-/* The arguments of a call for its stream; a, b and c are filled in at the submission. */
+/* The arguments of a call, stored for its stream; a, b and c are filled in at the submission. */
 struct work {
     enum operation operation;
-    cudaDataType type, result; /* of the operands, of c */
+    cudaDataType type, result; /* types of the operands, and of c */
     int m, n, k, lda, ldb, ldc, batch;
     int64_t stride_a, stride_b, stride_c;
     bool trans_a, trans_b;

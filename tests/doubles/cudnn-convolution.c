@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The computations of the double of cuDNN: convolutions forward, backward to the data and to the
- * weights, and a bias. It makes full use of what the documentation merely allows, less exact
- * arithmetic and different bits from run to run, so that a test detects a caller that permits them.
+ * weights, and a bias. The double makes full use of the freedom that the documentation gives: less
+ * exact arithmetic, and results that differ between runs. A test thereby detects a caller that
+ * selects such an algorithm or mode.
  */
 #include "cudnn.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The tensor that a call computes from the other two: y, x or w. */
+/* The tensor that a call computes: y, x or w. */
 enum way { FORWARD, DATA, WEIGHTS };
 
-/* The algorithms, as far as the arithmetic that they are allowed differs. */
+/* Kinds of algorithms, by the arithmetic that they are allowed to use. */
 enum trait { PLAIN, LOOSE, TURNED, FOURIER };
 
 typedef struct {
@@ -26,7 +27,7 @@ typedef struct {
 struct work {
     enum way way;
     struct shape x_shape, w_shape, v, y_shape;
-    bool is_short, is_loose, is_turned; /* turned: Winograd's rounding */
+    bool is_short, is_loose, is_turned; /* with is_turned: rounded like Winograd's algorithm */
     float beta;
     float *x, *w, *y; /* the computed one is written */
     unsigned char *room;
@@ -41,7 +42,10 @@ static bool are_set(const struct shape *x, const struct shape *w, const struct s
            x->kind == TENSOR && w->kind == FILTER && v->kind == WINDOW && y->kind == TENSOR;
 }
 
-/* As cudnnGetConvolutionNdForwardOutputDim computes it, for two or three spatial axes. */
+/*
+ * Whether the shapes match, as cudnnGetConvolutionNdForwardOutputDim computes them, for two or
+ * three spatial axes.
+ */
 static bool fits(const struct shape *x, const struct shape *w, const struct shape *v,
                  const struct shape *y)
 {
@@ -58,8 +62,8 @@ static bool fits(const struct shape *x, const struct shape *w, const struct shap
 }
 
 /*
- * By function and number, as cuDNN numbers them; algorithms that it names and lacks are FOURIER
- * too.
+ * The kind of an algorithm, by the pass and by cuDNN's number; algorithms that cuDNN names and
+ * lacks are FOURIER.
  */
 static enum trait trait_of(enum way way, int algorithm)
 {
@@ -73,7 +77,7 @@ static enum trait trait_of(enum way way, int algorithm)
 
 static size_t memory_of(enum way way, int algorithm, const struct shape *w, const struct shape *y)
 {
-    if (way == FORWARD && algorithm == 2) /* GEMM: more than any caller has */
+    if (way == FORWARD && algorithm == 2) /* GEMM: a workspace larger than any caller has */
         return (size_t)1 << 40;
     if (trait_of(way, algorithm) == LOOSE && algorithm > 0)
         return 64 * (size_t)y->size[1] * (size_t)w->size[1];
@@ -106,7 +110,7 @@ static cudnnStatus_t choices(const char *call, struct handle *h, enum way way,
 
 #define COUNT(known) ((int)(sizeof(known) / sizeof((known)[0])))
 
-/* In each of the three lists an unsuitable algorithm comes first. */
+/* In each of the three lists the first algorithm is unsuitable. */
 cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(struct handle *h, struct shape *x,
                                                      struct shape *w, struct shape *v,
                                                      struct shape *y, int most, int *count,
@@ -227,7 +231,9 @@ static int64_t under(const struct work *t, const int *y_at, const int *k)
     return place;
 }
 
-/* The offset of the y whose tap `k` is over x's spatial position; -1 if there is none. */
+/*
+ * The offset of the element of y whose tap `k` covers x's spatial position; -1 if no element does.
+ */
 static int64_t over(const struct work *t, const int *x_at, const int *k)
 {
     int64_t place = 0;

@@ -83,8 +83,9 @@ struct command {
 };
 
 /*
- * The capture of a stream: its mode, and whether it was invalidated. A capture that a thread of
- * relaxed mode began is a library's own and takes work; any other is the program's.
+ * The capture of a stream: its mode, and whether it was invalidated. If a thread in relaxed mode
+ * began the capture, it is a library's own, and the double records work in it. Any other capture
+ * belongs to the program.
  */
 struct capture {
     enum cudaStreamCaptureMode mode;
@@ -135,7 +136,7 @@ void announce(void);
 
 /* Counts a call and returns its injected error. (locked) */
 cudaError_t enter(const char *call);
-/* The error that the command of the call just entered is to end with when it runs. (locked) */
+/* The error with which the command of the current call has to end when it runs. (locked) */
 cudaError_t fails_later(const char *call);
 /*
  * Reports an error of use, which ends the program unless tolerated. Returns cudaErrorInvalidValue.
@@ -144,7 +145,7 @@ cudaError_t misuse(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Leaves a runtime call: unlocks, and records the error for cudaGetLastError. */
 cudaError_t leave(cudaError_t error);
 /*
- * The same for cuBLAS, which has a runtime of its own linked in: cudaGetLastError of the plugin's
+ * As leave, for cuBLAS, which is linked with a runtime of its own: cudaGetLastError of the plugin's
  * runtime does not return its errors.
  */
 cudaError_t leave_apart(cudaError_t error);
@@ -173,12 +174,12 @@ void *driver_entry(const char *name);
 
 struct block *block_new(struct device *device, size_t size);
 void block_delete(struct block *block);
-/* Forgets blocks that a pool leaves behind, in a context that has ended. */
+/* Discards the blocks of a pool, in a context that has ended. */
 void forget_pool(const struct pool *pool);
 struct block *block_find(const void *address);
 /* The live block, of a device or the host, that contains an address. */
 struct block *block_at(const void *address);
-/* Whether it is in a device block whose free was submitted and not reached. */
+/* Whether the address is in a device block whose free was submitted and has not run yet. */
 bool is_leaving(const void *address);
 /* Whether the range contains a block or a part of one. */
 bool block_within(const void *address, size_t size);
@@ -214,8 +215,8 @@ bool is_stream(const void *handle);
 /* ---- capture.c; all locked ---- */
 
 /*
- * For calls that are "potentially unsafe" while a stream is captured: an error if the calling
- * thread may not make them, which also invalidates the capture.
+ * For calls that are "potentially unsafe" while a stream is captured: returns an error if the
+ * calling thread must not make them, which also invalidates the capture.
  */
 cudaError_t capture_minds(void);
 /* For calls that wait for a whole context, which invalidates captures in it. */
@@ -225,9 +226,9 @@ CUresult capture_exchange(CUstreamCaptureMode *mode);
 /* ---- graph.c; locked ---- */
 
 struct graph;
-/* Whether the stream's capture takes that call's work into its graph. */
+/* Whether that call's work is recorded in the graph of the stream's capture. */
 bool capture_takes(const struct stream *stream, const char *call);
-/* The captured work; NULL if the capture is spoilt, or without memory. */
+/* The captured work; NULL if the capture is invalid, or if memory is short. */
 struct graph *graph_of_capture(struct stream *stream);
 extern unsigned live_graphs;
 

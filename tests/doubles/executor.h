@@ -16,26 +16,29 @@ bool executor_is_on(void);
 /* Whether CUDA_DOUBLE_PTX_RUN requests reports of uninitialised bytes. (locked) */
 bool executor_tracks(void);
 /*
- * From the files of CUDA_DOUBLE_PTX; NULL if no file has it for this capability. A file that is not
- * PTX is a misuse. (locked)
+ * Finds a kernel in the files of CUDA_DOUBLE_PTX; NULL if no file has it for this capability. A
+ * file that is not PTX is an error of use. (locked)
  */
 const struct ptx_kernel *executor_kernel(const char *name);
-/* Parses an image that is PTX with entries. NULL, after a misuse, if it is not. (locked) */
+/* Parses an image that is PTX with entries. NULL, after an error of use, if it is not. (locked) */
 struct ptx_module *executor_parse(const char *image);
 
 struct executor_launch;
 
 /*
- * The argument of a command that runs the kernel: resolves the first `pointers` parameters,
- * which may be NULL, and copies all. A kernel that is the program's own may access an address
- * that no block has, which ends the context and is not a misuse. (locked)
+ * Makes the argument of a command that runs the kernel: resolves the first `pointers` parameters,
+ * which may be NULL, and copies all. A kernel of the program may access an address outside of all
+ * blocks: this ends the context and is not an error of use. (locked)
  */
 size_t executor_launch_size(const struct ptx_kernel *kernel);
 cudaError_t executor_launch_take(struct executor_launch *l, const struct ptx_kernel *kernel,
                                  const uint32_t *grid, const uint32_t *block,
                                  struct command *command, struct device *device, void **params,
                                  unsigned pointers, bool is_own);
-/* A command's `run`; a fault ends the context, and is a misuse except in the case above. */
+/*
+ * The function `run` of a command; a fault ends the context, and is an error of use except in the
+ * case above.
+ */
 int executor_launch_run(void *argument);
 
 #endif

@@ -30,8 +30,8 @@ cudaError_t cudaMalloc(void **out, size_t size)
 }
 
 /*
- * It "may" wait for a block's work, and does not for a pool's block: a caller that relies on it has
- * a race.
+ * The documentation says that it "may" wait for a block's work. Here it does not wait for a pool's
+ * block, so that a caller that relies on it has a race.
  */
 cudaError_t cudaFree(void *address)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Modules, their functions, and launches. The first bytes of an image tell its kind: a fatbin, an
- * ELF file, or PTX; the names of functions are searched in the last two, which are not compressed.
+ * Modules, their functions, and launches. The first bytes of an image determine its kind: a fatbin,
+ * an ELF file, or PTX. The names of functions are searched in ELF files and PTX, which are not
+ * compressed.
  */
 #define _GNU_SOURCE
 #include "double.h"
@@ -98,8 +99,9 @@ static bool take_image(struct module *m, const void *image)
 }
 
 /*
- * Code runs on one major number, from its minor number on; PTX on anything newer. In code of the
- * double of libnvrtc the flags of the ELF file are the architecture.
+ * Whether code runs on a device: machine code on one major capability, from its minor number on;
+ * PTX on any newer one. In code of the double of libnvrtc the flags of the ELF file are the
+ * architecture.
  */
 static bool is_for_device(const struct module *m)
 {
@@ -123,7 +125,10 @@ static void delete_module(struct module *m)
     free(m);
 }
 
-/* Whether PTX that libnvrtc compiled can be executed; its double makes names without entries. */
+/*
+ * Whether the executor can run PTX that libnvrtc compiled; the double of libnvrtc makes names
+ * without entries.
+ */
 static bool has_entries(const struct module *m)
 {
     return m->image && *m->image != 0x7f && strstr(m->image, ".entry");
@@ -182,7 +187,7 @@ CUresult module_unload(CUmodule handle)
     if (!m || m->context != context)
         return end(
             (CUresult)misuse("cuModuleUnload: %p is not a module of this context", (void *)handle));
-    drain_context(context); /* like the real one */
+    drain_context(context); /* the real driver waits, too */
     *link = m->next;
     delete_module(m);
     return end(failed);

@@ -14,7 +14,7 @@ struct module_kernel {
     size_t size;
 };
 
-/* By name; NULL if there is none. */
+/* Finds a kernel by name; NULL for an unknown name. */
 const struct module_kernel *module_kernel(const char *name);
 /* The block size that kernels were compiled for. */
 extern const unsigned module_block;

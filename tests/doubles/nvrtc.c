@@ -50,7 +50,7 @@ struct _nvrtcProgram {
 static const int archs[] = { 75, 80, 86, 89, 90, 100 };
 #define ARCHS ((int)(sizeof(archs) / sizeof(archs[0])))
 
-/* No device is involved: neither a context nor the driver. */
+/* Sets an error: no device is involved, neither a context nor the driver. */
 static nvrtcResult refuse(const char *what)
 {
     ferry_cuda_double_misuse(what);
@@ -126,7 +126,7 @@ static bool is_arch(const char *number)
     return false;
 }
 
-/* Whether the real one supports that option; applies it. */
+/* Applies an option, and returns whether the real library supports it. */
 static bool take_option(nvrtcProgram p, const char *option)
 {
     if (!strncmp(option, "-D", 2))

@@ -63,7 +63,8 @@ static void release_block(const struct command *command)
 }
 
 /*
- * If the block was freed on another stream before its own stream came here, the race was reported.
+ * If the block was freed on another stream before its own stream reached the allocation, the race
+ * was reported already.
  */
 static void prepare_block(const struct command *command)
 {
@@ -74,7 +75,7 @@ static void prepare_block(const struct command *command)
         block_delete(block);
 }
 
-/* The command's effect on bytes, without the lock. */
+/* Changes the bytes as the command requires, without the lock. */
 static cudaError_t run(const struct command *command)
 {
     if (settings.late)

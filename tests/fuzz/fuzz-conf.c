@@ -4,7 +4,7 @@
 
 const char fuzz_name[] = "conf";
 
-/* Any bytes as plugins.conf. */
+/* Parses any bytes as plugins.conf. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     struct ferry__conf *conf = ferry__conf_create();

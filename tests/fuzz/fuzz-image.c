@@ -7,7 +7,9 @@
 
 const char fuzz_name[] = "image";
 
-/* Any bytes as a picture: an error, or as many pixels as reported, all of them written. */
+/*
+ * Reads any bytes as a picture: the result is an error, or an image whose pixels are all written.
+ */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     for (int channels = 0; channels <= 3; channels += channels ? 2 : 1) {

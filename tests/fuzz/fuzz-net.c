@@ -30,7 +30,10 @@ static ferry_device *device(void)
     return dev;
 }
 
-/* Long numbers make blobs that exceed any machine's memory; and layers must not write files. */
+/*
+ * Whether the text is cheap to run: long numbers make blobs that exceed any machine's memory, and
+ * layers must not write files.
+ */
 static bool is_sensible(const uint8_t *bytes, size_t size)
 {
     int digits = 0;
@@ -44,8 +47,8 @@ static bool is_sensible(const uint8_t *bytes, size_t size)
 }
 
 /*
- * Any bytes as a file of a net, text or caffemodel: an error with a message, or a net that reports
- * its shapes.
+ * Opens any bytes as a net, a text or a caffemodel: the result is an error with a message, or a net
+ * that reports its shapes.
  */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {

@@ -57,7 +57,9 @@ static ferry_proto *read_bytes(const uint8_t *bytes, size_t size)
     return NULL;
 }
 
-/* Any bytes as a caffemodel: its written form reads as the same message, and can be upgraded. */
+/*
+ * Reads any bytes as a caffemodel: its written form reads as the same message, and can be upgraded.
+ */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     ferry_proto *p = read_bytes(bytes, size), *again;

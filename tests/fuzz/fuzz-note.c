@@ -6,7 +6,7 @@
 
 const char fuzz_name[] = "note";
 
-/* A file that claims to be a plugin, for each ELF class and byte order of this build. */
+/* Reads any bytes as a plugin's file, for each ELF class and byte order of this build. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     static const uint8_t classes[] = { ELFCLASS64, ELFCLASS32 };

@@ -11,7 +11,10 @@
 
 const char fuzz_name[] = "onnx";
 
-/* Any bytes as an ONNX model: an error with words, or a net that can be printed. */
+/*
+ * Reads any bytes as an ONNX model: the result is an error with a message, or a net that can be
+ * printed.
+ */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     struct ferry__onnx_model *model = NULL;

@@ -55,7 +55,7 @@ static void check_print(const ferry_proto *p, const char *type)
     free(text);
 }
 
-/* Any text, as a net and as a solver: read, printed, upgraded, written. */
+/* Reads any text as a net and as a solver: parses, prints, upgrades and writes it. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     const char *type = size > 0 && bytes[0] == ';' ? "SolverParameter" : "NetParameter";

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# The event rules, searched by spin: as they are, nothing is lost and nothing deadlocks; with any
-# one of them left out, something is or does. FERRY_TEST_STEPS (3) accesses of the program, and one
-# more to find what is broken.
+# The event rules, searched by spin. With all rules nothing is lost and no deadlock occurs; without
+# any one of them, one of these occurs. The program makes FERRY_TEST_STEPS (3) accesses, and one
+# more to find the error.
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${CC:=cc}"
 # shellcheck source=tests/scripts/lib.sh
@@ -17,7 +17,7 @@ flag() {
     [ "$1" = two_devices ] || echo -DTWO_QUEUES
 }
 
-# search FLAG… leaves what was found in search.out; fails if the search could not be made.
+# search FLAG…: writes the result to search.out; fails if the search was not possible.
 search() {
     rm -f pan pan.* search.out &&
         spin -a "$@" "$model" &&

@@ -147,7 +147,7 @@ static void halves_are_gathered_by_rank(void)
     ferry_blob_destroy(into);
 }
 
-/* The same with a limit on the length of pieces, as for counts beyond 2^31. */
+/* Limits the length of pieces, as for counts beyond 2^31. */
 static void long_halves_go_in_pieces(void)
 {
     const ferry_mpi_options o = { .struct_size = sizeof o, .piece = 3 };

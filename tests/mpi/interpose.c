@@ -44,7 +44,7 @@ static void put_on_wire(MPI_Request request, int n, MPI_Datatype type)
     wire[n_wire++].ready = free_at;
 }
 
-/* Whether it is still being transferred. */
+/* Whether the operation is still being transferred. */
 static bool is_on_wire(MPI_Request request)
 {
     int i = 0;

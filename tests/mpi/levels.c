@@ -168,7 +168,7 @@ int ranks_broken(void)
     return 0;
 }
 
-/* All ranks except rank 0 find that it has ended, and print its message. */
+/* On all ranks except rank 0, finds that rank 0 has ended, and prints its message. */
 int ranks_told(void)
 {
     ferry_blob *b = ranks_blob(FERRY_F32, 8);
@@ -203,7 +203,7 @@ int ranks_apart(void)
     return 0;
 }
 
-/* One of two communicators fails; the other one, which did not, is closed after it. */
+/* One of two communicators fails; the other one is then closed without an error. */
 int ranks_twice(void)
 {
     ferry_mpi *other;

@@ -116,7 +116,9 @@ static int begin_sum(void *arg, ferry_blob *b, unsigned which)
     return inner.begin_sum(arg, b, which);
 }
 
-/* The time at which a wire would be done that idles only while no sum has begun. */
+/*
+ * The earliest time at which the sums could end, on a wire that idles only while no sum has begun.
+ */
 static double least_end(double all_begun)
 {
     double at = 0;

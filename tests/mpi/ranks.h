@@ -16,7 +16,7 @@
 /* The state of interpose.c. */
 struct interposed {
     int calls;       /* number of non-blocking collective operations */
-    int fails;       /* the call that fails, counted down: 1 is the next; 0: none */
+    int fails;       /* the call that fails: 1 is the next, counted down; 0: none */
     bool takes_cuda; /* addresses of the CUDA plugin's memory are accepted */
     double delay;    /* minimum seconds of a sum; sums follow one another */
     double per_byte; /* and seconds more for each byte */
@@ -53,7 +53,7 @@ extern const struct ranks_case collective_cases[], level_cases[], held_cases[], 
 /* Runs that end with an error; the script that starts them checks their output. */
 int ranks_broken(void);
 int ranks_told(void);
-/* The same if ferry initialises MPI. */
+/* As ranks_broken, if ferry initialises MPI. */
 int ranks_apart(void);
 int ranks_twice(void);
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Builds an exhibit again: build.sh COMMIT FOLDER, in a clone with ferry's history. The plugin template of that commit is
-# compiled against the headers of that commit, stripped, and written to FOLDER/ferry_acme.so. README.md has the commits.
+# Builds a plugin of the museum again: build.sh COMMIT FOLDER, in a clone with ferry's history. The
+# plugin template of that commit is compiled with the headers of that commit, stripped, and written
+# to FOLDER/ferry_acme.so. README.md lists the commits.
 set -eu
 [ $# -eq 2 ] || {
     sed -n '3,4s/^# //p' "$0" >&2

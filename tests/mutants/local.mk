@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Faults of the sim plugin's operations, for `ferry check`, and mends of nets taken back, for random
-# nets: minutes each.
+# Faults of the sim plugin's operations, which `ferry check` must find, and reverted fixes of nets,
+# which random nets must find. Each takes minutes.
 
-# MUTANTS: more arguments of ops.py and nets.py, as --only pool.k.
+# MUTANTS: further arguments of ops.py and nets.py, such as --only pool.k.
 check-mutants-ops: all
 	@$(AM_TESTS_ENVIRONMENT) CC='$(CC)' $(PYTHON) '$(srcdir)/%D%/ops.py' '$(srcdir)' %D%/ops $(MUTANTS)
 check-mutants-nets: all

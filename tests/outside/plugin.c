@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A plugin as a stranger would write it: the mandatory entries alone, against installed headers.
- * Its device is ordinary memory that the program may not touch.
+ * A plugin written outside of ferry's tree, against installed headers: only the mandatory entries.
+ * Its device is ordinary memory that the program must not access.
  */
 #include <ferry/plugin.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program as a stranger would write it, against installed headers: one blob goes to the selected
- * device, is updated there, and comes back. Says which device it was.
+ * A program written outside of ferry's tree, against installed headers: it copies one blob to the
+ * selected device, updates it there, and copies it back. It prints the name of the device.
  */
 #include <ferry/ferry.h>
 

@@ -14,14 +14,14 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 
-# ferry's own .pc files come from where they were installed; inih's from wherever they are.
+# ferry's own .pc files are those that were installed; inih's may be anywhere.
 PKG_CONFIG_PATH="$DESTDIR$pkgconfigdir${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
 LD_LIBRARY_PATH="$DESTDIR$libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 export PKG_CONFIG_PATH LD_LIBRARY_PATH
 if [ -n "$DESTDIR" ]; then
     PKG_CONFIG_SYSROOT_DIR=$DESTDIR
     export PKG_CONFIG_SYSROOT_DIR
-    # The library looks where it was configured to be installed, which is elsewhere today.
+    # The library is configured for another folder than the one into which it is installed here.
     FERRY_PLUGIN_PATH="$DESTDIR$plugindir:$work"
 else
     FERRY_PLUGIN_PATH=$work
@@ -46,7 +46,7 @@ build_plugin() {
         -o "$work/ferry_outside.so" $LDFLAGS
 }
 
-# The template, copied to where its author will work on it, and built as its README says.
+# The template is copied to a folder for its author, and built according to its README.
 build_template() {
     found=$(pkg-config --variable=templatedir ferry)
     [ -d "$found" ] || found=$DESTDIR$found
@@ -57,7 +57,7 @@ build_template() {
     cp .libs/ferry_acme.so .libs/ferry_acme_queues.so "$work"
 }
 
-# The same in C++, and as a tarball: the trial does not install into the plugin folder.
+# Also in C++, and from a tarball: the trial does not install into the plugin folder.
 build_template_in_cxx() {
     found=$(pkg-config --variable=templatedir ferry)
     [ -d "$found" ] || found=$DESTDIR$found
@@ -81,14 +81,14 @@ build_by_cmake() {
         cp "$work/by-cmake/program" "$work/program-cmake" && FERRY_BACKEND=sim "$work/program-cmake"
 }
 
-# The same by Meson, which asks pkg-config.
+# Also by Meson, which calls pkg-config.
 build_by_meson() {
     mkdir "$work/meson" && cp "$here/meson/meson.build" "$here/cmake/nets.c" "$here/cmake/classes.cpp" "$work/meson" &&
         (cd "$work/meson" && CFLAGS=$CFLAGS CXXFLAGS=$CFLAGS LDFLAGS=$LDFLAGS meson setup build && ninja -C build) &&
         "$work/meson/build/nets" && "$work/meson/build/classes"
 }
 
-# The same by the command, under another name.
+# Also by the command, under another name.
 build_new_plugin() {
     found=$(pkg-config --variable=templatedir ferry)
     [ -d "$found" ] || found=$DESTDIR$found
@@ -109,8 +109,8 @@ build_operations() {
         FERRY_COMMAND="$DESTDIR$bindir/ferry" KERNELS_SOURCEDIR="$texts" && make && make check
 }
 
-# The commands of doc/whole-nets.md, in an empty folder: lines that begin with "    $ ", and their here-documents. The results
-# are those of the cpu plugin at each step, or `ferry diff` fails.
+# Runs the commands of doc/whole-nets.md in an empty folder: lines that begin with " $ ", and their
+# here-documents. The results of each step equal those of the cpu plugin, or `ferry diff` fails.
 follow_whole_nets() {
     awk '
     text { print substr($0, 5); if (substr($0, 5) == "END") text = 0; next }
@@ -120,13 +120,13 @@ follow_whole_nets() {
         sh -e "$work/whole-nets.sh"
 }
 
-# In a language that has no header of ferry's.
+# In a language for which ferry has no header.
 build_rust() {
     rustc --crate-type cdylib -C panic=abort -C opt-level=2 -o "$work/ferry_outside_rs.so" "$here/plugin.rs" &&
         "$DESTDIR$bindir/ferry" check "$work/ferry_outside_rs.so"
 }
 
-# runs_on DEVICE: the program chooses it by environment and says so.
+# runs_on DEVICE: the program selects it by the environment, and prints its name.
 runs_on() {
     answer=$(FERRY_BACKEND=${1%:*} "$work/program") || return 1
     [ "$answer" = "$1" ] || { echo "ran on $answer"; return 1; }
@@ -146,7 +146,8 @@ plugins_are_there() {
     done
 }
 
-# Other languages and builders, the template and each header alone: minutes, left out by FERRY_TEST_QUICK.
+# Other languages and build systems, the template, and each header alone: minutes, omitted with
+# FERRY_TEST_QUICK.
 for tool in autoreconf libtoolize make; do
     command -v "$tool" >/dev/null 2>&1 || no_tool=$tool
 done

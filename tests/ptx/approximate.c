@@ -29,7 +29,7 @@ static double direction(const struct warp *w)
     return way == PTX_LOW ? -1 : way == PTX_HIGH ? 1 : 0;
 }
 
-/* An infinite result has no error: it is a special value. */
+/* An infinite result is a special value, which is exact. */
 static double off(double exact, double error, double way)
 {
     return isinf(exact) ? exact : exact + fabs(exact) * error * way;
@@ -103,7 +103,10 @@ APPROXIMATION(hyperbolic, moved(tanh(D(x[l])), ERROR_TANH, way))
 QUOTIENT(quotient, moved(D(x[l]) / D(y[l]), ERROR_DIV, way))
 QUOTIENT(quotient_ftz, flushed(moved(D(flushed(x[l])) / D(flushed(y[l])), ERROR_DIV, way)))
 
-/* Of the upper 32 bits: the rest of the operand is taken for 0, and so is that of the result. */
+/*
+ * An operation on the upper 32 bits of doubles: the lower bits of the operand and of the result
+ * count as 0.
+ */
 static uint64_t upper(double v, double way)
 {
     return bits_of_double(made64(off(v, ERROR_RCP64, way))) & 0xffffffff00000000u;

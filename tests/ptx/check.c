@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The check of races: for each cell the last store and the last loads, with thread and time. Two
- * accesses by different threads, one of them a store, are ordered by a barrier of their block
- * between them; in different blocks by a fence and an atomic operation of the first, and an
+ * The check of races. Each cell records its last store and its last loads, with thread and time.
+ * Two accesses by different threads, one of them a store, must be ordered: within a block by a
+ * barrier between them; across blocks by a fence and an atomic operation of the first block, and an
  * atomic operation on the same address and a fence of the second. Times count the barriers and
  * fences of a block: an access at time t is before a fence or barrier at t + 1.
  */
@@ -24,7 +24,8 @@ struct acquire {
 struct sync {
     struct acquire *acquires;
     uint32_t last_fence[PTX_MOST_THREADS];
-    uint32_t committed[PTX_MOST_THREADS]; /* stores before it are behind a fence and a barrier */
+    uint32_t committed[PTX_MOST_THREADS]; /* stores before this time are published: a fence and a
+                                           * barrier followed them */
 };
 
 /* ---- the state of a block and a launch ---- */
@@ -164,7 +165,7 @@ void check_atomic(struct block *b, uint32_t thread, uint64_t address)
 
 /* ---- order ---- */
 
-/* Whether a fence behind the atomic operation is before what the thread does now. */
+/* Whether a fence after the atomic operation precedes the thread's current access. */
 static bool has_acquired(const struct block *b, const struct acquire *a, uint32_t thread)
 {
     uint32_t fence = b->sync->last_fence[thread];

@@ -15,7 +15,7 @@
     X(u16, uint16_t, h, __VA_ARGS__) X(s16, int16_t, h, __VA_ARGS__)     \
         X(u32, uint32_t, w, __VA_ARGS__) X(s32, int32_t, w, __VA_ARGS__) \
             X(u64, uint64_t, d, __VA_ARGS__) X(s64, int64_t, d, __VA_ARGS__)
-/* The same, as a macro does not expand within itself. */
+/* As INTEGERS, because a macro does not expand within itself. */
 #define RESULTS(X)                                                                  \
     X(u8, uint8_t, b, 0, UINT8_MAX)                                                 \
     X(s8, int8_t, b, INT8_MIN, INT8_MAX)                                            \
@@ -29,7 +29,7 @@
              BELOW(x[l], least)  ? (to_type)(least)                   \
              : ABOVE(x[l], most) ? (to_type)(most)                    \
                                  : (to_type)x[l])
-/* With the operand and a limit of any sign. */
+/* Whether the operand is below, or above, a limit of either sign. */
 #define BELOW(x, least)                               ((x) < 1 && (int64_t)(x) < (int64_t)(least))
 #define ABOVE(x, most)                                ((x) > 0 && (uint64_t)(x) > (uint64_t)(most))
 #define WHOLE_OF(to, to_type, to_letter, least, most) INTEGERS(WHOLE, to, to_type, least, most)

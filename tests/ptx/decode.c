@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Statements to instructions: by the table of opcodes, but for those whose form depends on their
- * modifiers.
+ * Converts statements to instructions: by the table of opcodes, or by a function of their own if
+ * their form depends on their modifiers.
  */
 #include "tests/ptx/parse.h"
 
@@ -36,7 +36,7 @@ struct instruction *decode_emit(struct parser *p, ptx_handler *run)
     return i;
 }
 
-/* One that changes which lanes run. */
+/* Emits an instruction that changes the set of running lanes. */
 static struct instruction *emit_flow(struct parser *p, ptx_handler *run)
 {
     struct instruction *i = decode_emit(p, run);
@@ -275,7 +275,9 @@ static void decode_compare(struct parser *p, const struct name *name, const stru
 
 /* ---- addresses ---- */
 
-/* Global addresses are generic ones; the others differ by what they begin with. */
+/*
+ * Global addresses are generic addresses already; addresses of other spaces get the space's base.
+ */
 static void decode_cvta(struct parser *p, const struct name *name, const struct operand *o)
 {
     bool to = name_has(name, "to");
@@ -378,7 +380,10 @@ static void read_name(struct parser *p, struct name *out)
     text_next(&p->text);
 }
 
-/* Opcodes whose operands are not those of the table; false: it is in the table. */
+/*
+ * Decodes opcodes whose operands differ from those in the table; returns false for an opcode of the
+ * table.
+ */
 static bool decode_special(struct parser *p, const struct name *name, const struct operand *o,
                            unsigned n)
 {

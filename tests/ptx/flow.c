@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Instructions that change which lanes run: branches, ends, barriers; and fences. Their guards
- * are their own, as a lane that does not branch goes on.
+ * Instructions that change the set of running lanes (branches, exits, barriers), and fences. They
+ * evaluate their guards themselves, because a lane that does not branch continues.
  */
 #include "tests/ptx/run.h"
 
@@ -18,7 +18,7 @@ static uint32_t guarded(const struct warp *w, const struct instruction *i)
     return bits & w->active;
 }
 
-/* Sets where lanes go on. */
+/* Sets the instruction at which lanes continue. */
 static void send(struct warp *w, uint32_t lanes, uint32_t pc)
 {
     for (unsigned l = 0; l < LANES; l++)
@@ -44,7 +44,7 @@ void run_branch(struct warp *w, const struct instruction *i)
     }
 }
 
-/* Slot 0 is an index into `count` targets from `offset` on. */
+/* Slot 0 is an index into a list of `count` targets, from `offset` on. */
 void run_branch_indexed(struct warp *w, const struct instruction *i)
 {
     const uint32_t *index = SLOT(w, i, 0, const uint32_t);
@@ -81,7 +81,7 @@ void run_trap(struct warp *w, const struct instruction *i)
                  w->first + (uint32_t)__builtin_ctz(trapped), w->block->index);
 }
 
-/* Lanes are parked behind the barrier; `pc` - 1 is where. */
+/* Parks the lanes after the barrier, which is the instruction `pc` - 1. */
 void run_barrier(struct warp *w, const struct instruction *i)
 {
     uint32_t arrived = guarded(w, i);
@@ -90,7 +90,10 @@ void run_barrier(struct warp *w, const struct instruction *i)
     w->parked |= arrived;
 }
 
-/* Lanes wait until all lanes of the mask in slot 0 that have not ended have come. */
+/*
+ * Makes lanes wait until all lanes of the mask in slot 0 have arrived, except those that have
+ * ended.
+ */
 void run_warp_barrier(struct warp *w, const struct instruction *i)
 {
     const uint32_t *mask = SLOT(w, i, 0, const uint32_t);

@@ -6,7 +6,10 @@
 
 #include "tests/ptx/program.h"
 
-/* Of `digits` binary digits, and a smallest normal exponent; overflow is an infinity. */
+/*
+ * Rounds to a format of `digits` binary digits with a smallest normal exponent; overflow gives an
+ * infinity.
+ */
 static uint16_t small_of(double v, int digits, int least, int most)
 {
     int exponent = 0;

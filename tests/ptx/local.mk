@@ -56,23 +56,23 @@ check_LTLIBRARIES += %D%/libptx.la
 %C%_libptx_la_SOURCES = $(PTX_SOURCES)
 %C%_libptx_la_CPPFLAGS = -I$(top_srcdir)
 
-# Every architecture and order, where `make check` has one of each: minutes.
+# Runs every architecture and order, of which `make check` runs one each: minutes.
 check-ptx: $(check_PROGRAMS)
 	FERRY_TEST_LONG=1 $(MAKE) $(AM_MAKEFLAGS) check TEST_LENGTH= TESTS='tests/scripts/check-ptx.sh'
 
-# Each barrier, guard, limit and atomic operation of the kernels removed: half an hour of one processor.
-# MUTANTS: more arguments of mutants.py, as --only row.k or --rules bound.
+# Removes each barrier, guard, limit and atomic operation of the kernels in turn: half an hour on
+# one processor. MUTANTS: further arguments of mutants.py, such as --only row.k or --rules bound.
 check-mutants: all $(check_DATA) tests/unit/test-kernels-ptx
 	nvcc -ptx -O3 -lineinfo -diag-suppress 177 -arch=sm_80 -I'$(srcdir)' -o %D%/mutants.ptx \
 	    '$(srcdir)/backends/cuda/kernels.cu'
 	@$(TEST_ENV) python3 '$(srcdir)/%D%/mutants.py' --rest %D%/mutants.ptx $(MUTANTS)
 CLEANFILES += %D%/mutants.ptx
 
-# The same with the OpenCL plugin on PoCL, or with MUTANTS=--oclgrind in that simulator: an hour.
+# As above, with the OpenCL plugin on PoCL, or with MUTANTS=--oclgrind in that simulator: an hour.
 check-mutants-opencl: all tests/unit/test-op-random
 	@$(TEST_ENV) python3 '$(srcdir)/%D%/mutants_opencl.py' $(MUTANTS)
 
-# The kernels' text, compiled for AMD's GPUs and not run, where hipcc is on PATH.
+# Compiles the kernels' text for AMD's GPUs without running it, if hipcc is on PATH.
 check-hip:
 	FERRY_TEST_SRCDIR='$(abs_top_srcdir)' $(SHELL) '$(srcdir)/%D%/check-hip.sh' $(HIP)
 .PHONY: check-ptx check-mutants check-mutants-opencl check-hip

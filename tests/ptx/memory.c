@@ -140,8 +140,8 @@ static void addresses_of(struct warp *w, const struct instruction *i, unsigned n
 }
 
 /*
- * Whether threads that load from one address are served by one translation: nothing is recorded
- * for each.
+ * Whether one translation serves all lanes that load from one address, because accesses are not
+ * recorded for each lane.
  */
 static bool is_alike(const struct warp *w, const struct instruction *i)
 {
@@ -149,7 +149,7 @@ static bool is_alike(const struct warp *w, const struct instruction *i)
            (!w->block->run->launch->options.checks && (i->space == GLOBAL || i->space == SHARED));
 }
 
-/* Results are the first `count` slots, the address is the one behind them. */
+/* The first `count` slots are results, the next one is the address. */
 #define LOAD(bytes, type)                                                   \
     void run_load_##bytes(struct warp *w, const struct instruction *i)      \
     {                                                                       \
@@ -240,8 +240,7 @@ INTEGER_UPDATE(update_u64, uint64_t)
 INTEGER_UPDATE(update_s64, int64_t)
 
 /*
- * Of floats there are sums and exchanges; atom.add.f32 flushes subnormal numbers in global
- * memory.
+ * For floats only add and exchange exist; atom.add.f32 flushes subnormal numbers in global memory.
  */
 static float update_f32(enum atomic operation, float old, float y, float z)
 {
@@ -313,7 +312,7 @@ void run_pack(struct warp *w, const struct instruction *i)
     }
 }
 
-/* The parts, then what they are of. */
+/* The first slots are the parts, the last one is the value. */
 void run_unpack(struct warp *w, const struct instruction *i)
 {
     for (unsigned l = 0; l < LANES; l++) {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * All opcodes by name.
- */
+/* The table of all opcodes, sorted by name. */
 #include "tests/ptx/program.h"
 
 #include <pthread.h>

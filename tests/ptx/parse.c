@@ -456,8 +456,8 @@ static const struct label *find_label(struct parser *p, const struct token *name
 }
 
 /*
- * Branches get the index of the instruction behind the label, indexed ones that of their first
- * target.
+ * Replaces labels by instruction indices: for a branch that of the instruction after the label, for
+ * an indexed branch that of its first target.
  */
 static void resolve_labels(struct parser *p)
 {

@@ -90,7 +90,7 @@ uint32_t slot_register(struct parser *p, const struct token *name, unsigned *out
 /* The slot of an operand of that width, which a register must have. */
 uint32_t slot_operand(struct parser *p, const struct operand *o, unsigned width, bool predicate);
 const struct symbol *symbol_find(const struct parser *p, const struct token *name);
-/* Where results that are not wanted go. */
+/* The slot for results that are not needed. */
 #define SINK_SLOT 0u
 
 /* ---- decode.c ---- */

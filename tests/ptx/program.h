@@ -90,7 +90,7 @@ struct ptx_kernel {
     uint32_t specials[SPECIALS]; /* slots; 0: not used */
     uint32_t *targets;           /* of brx.idx, one list after the other */
     size_t target_count;
-    unsigned grain[CONSTANT + 1]; /* the narrowest access, by space; 0: there is none */
+    unsigned grain[CONSTANT + 1]; /* the narrowest access, by space; 0: no access */
     uint32_t most_threads;        /* .maxntid; 0: not given */
 };
 
@@ -104,7 +104,7 @@ struct ptx_module {
     size_t owned_count, owned_room;
 };
 
-/* Zeroed memory that is freed with the module; NULL: there is none left. */
+/* Zeroed memory that is freed with the module; NULL if memory is short. */
 void *module_alloc(struct ptx_module *m, size_t size);
 
 /* ---- opcodes ---- */
@@ -153,7 +153,8 @@ struct access {
 /* The latest accesses to `grain` bytes. */
 struct cell {
     struct access write, read;
-    uint16_t second_reader; /* 1 + a thread that read beside `read` since the same barrier */
+    uint16_t second_reader; /* 1 + another thread that has read the cell, besides `read`, since the
+                             * same barrier */
     bool is_read_by_blocks; /* by more than one since the last write */
 };
 
@@ -213,7 +214,7 @@ struct block {
 
 #define SLOT(w, i, n, type) ((type *)(void *)((w)->registers + (i)->slot[n]))
 
-/* Lanes do not depend on each other: two operands share all of their elements or none. */
+/* Lanes do not depend on each other: two operands share all of their elements or none of them. */
 #if defined(__clang__) /* its pragma demands, and a loop that calls exp2 cannot be vectorized */
 #define EACH_LANE(l) for (unsigned l = 0; l < LANES; l++)
 #else

@@ -20,7 +20,7 @@
 ARITHMETIC(32, float, f, made)
 ARITHMETIC(64, double, , made64)
 
-/* Of bits, so that a NaN keeps its payload. */
+/* Operates on the bits, so that a NaN keeps its payload. */
 HANDLER1(neg_f32, uint32_t, uint32_t, x[l] ^ 0x80000000u)
 HANDLER1(abs_f32, uint32_t, uint32_t, x[l] & 0x7fffffffu)
 HANDLER1(neg_f64, uint64_t, uint64_t, x[l] ^ (uint64_t)1 << 63)
@@ -86,8 +86,8 @@ HANDLER3(fma_sat_f32, float, float, float, within_one(__builtin_fmaf(x[l], y[l],
 /* ---- other rounding ---- */
 
 /*
- * The mode is the calling thread's while `run` works, which is not inlined: the compiler does
- * not know of it.
+ * Sets the rounding mode of the calling thread while `run` works. It is not inlined, because the
+ * compiler is not aware of the mode.
  */
 static void rounded(int mode, ptx_handler *volatile run, struct warp *w,
                     const struct instruction *i)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A launch: blocks one after the other or two at a time, their warps between barriers in the
- * order that was asked for, and the lanes of a warp together as far as they are at the same
- * instruction. Of lanes at several the lowest runs first, which is where compilers have them
- * meet again.
+ * A launch. Blocks run one after the other or two at a time. Between barriers, the warps of a block
+ * run in the requested order. The lanes of a warp run together as long as they are at the same
+ * instruction. If lanes are at several instructions, those at the lowest one run first, because
+ * compilers place the point where lanes meet again after the branches.
  */
 #include "tests/ptx/run.h"
 
@@ -79,7 +79,7 @@ static uint32_t lowest(const struct warp *w, uint32_t ready, uint32_t *out_pc)
     return lanes;
 }
 
-/* The next lanes to run; false: all have ended, or wait at a barrier. */
+/* Chooses the next lanes to run; false if all lanes have ended, or wait at a barrier. */
 static bool choose(struct warp *w)
 {
     uint32_t waiting = w->live & ~w->parked, ready = waiting & ~w->meeting, lanes, pc;
@@ -133,7 +133,9 @@ static void run_lanes(struct warp *w)
     } while (!i->yields && !code[w->pc].leads);
 }
 
-/* Until all lanes wait or have ended, or, where warps are interleaved, to the next label. */
+/*
+ * Runs a warp until all lanes wait or have ended or, if warps are interleaved, to the next label.
+ */
 static void run_warp(struct warp *w, bool interleaves)
 {
     struct run *r = w->block->run;
@@ -252,10 +254,7 @@ static bool start_block(struct block *b)
     return check_begin(b);
 }
 
-/*
- * A lane that waits at another barrier than the first one found, or has ended; both are then
- * reported.
- */
+/* Reports a lane that waits at a barrier other than the first one found, or that has ended. */
 static void find_strays(struct block *b)
 {
     const struct instruction *first = NULL, *code = b->run->kernel->code;
@@ -288,7 +287,7 @@ static void find_strays(struct block *b)
     }
 }
 
-/* All warps wait or have ended: the barrier opens, or the block is done. */
+/* All warps wait or have ended: opens the barrier, or ends the block. */
 static void finish_phase(struct block *b)
 {
     uint32_t live = 0;
@@ -307,7 +306,7 @@ static void finish_phase(struct block *b)
     order_threads(b);
 }
 
-/* Each warp once, to its barrier or the next label. */
+/* Runs each warp once, to its barrier or to the next label. */
 static void run_block(struct block *b, bool interleaves)
 {
     bool any = false;

@@ -64,7 +64,7 @@ struct value {
     uint64_t want;
 };
 
-/* In every lane. */
+/* Checks the value in every lane. */
 static void check(const struct value *values, size_t n, enum ptx_approximation way)
 {
     uint64_t out[LANES];
@@ -236,7 +236,7 @@ static void halves_and_bfloats_are_converted(void)
     CHECK(values, PTX_EXACT);
 }
 
-/* At the edge 2^1 is 2^-21 less or more. The manual's special values have no edge. */
+/* At the largest error 2^1 differs by 2^-21. The manual's special values are exact. */
 static void approximations_have_an_edge(void)
 {
     static const struct value exact[] = {

@@ -232,7 +232,10 @@ static void options_have_words(void)
 
 /* ---- orders ---- */
 
-/* In `tickets` out[t] is how many threads came before thread t of all blocks. */
+/*
+ * In `tickets`, out[t] is the number of threads that took a ticket before thread t, over all
+ * blocks.
+ */
 static void tickets(struct rig *r, const char *options)
 {
     bool seen[GRID * THREADS] = { false };
@@ -267,7 +270,7 @@ static void orders_are_as_asked_for(void)
 }
 
 /*
- * In `turns` the first thread of each warp takes three tickets with branches between: out[3 *
+ * In `turns`, the first thread of each warp takes three tickets with branches between them: out[3 *
  * warp + n], over all blocks.
  */
 static void warps_and_blocks_take_turns(void)

@@ -137,7 +137,10 @@ static ferry_ref device_place(struct obj *o, unsigned half, unsigned access)
     return ref;
 }
 
-/* The access that the library performs: if the write is partial, the rest must be kept. */
+/*
+ * The access that the library makes: if the write is partial, the rest of the contents must be
+ * kept.
+ */
 static unsigned real_access(const struct obj *o, unsigned half, unsigned access)
 {
     return access == FERRY_WRITE && !half_covers(o, half, run.obj) ? MUTABLE : access;

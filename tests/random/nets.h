@@ -53,11 +53,14 @@ int64_t net_count(const struct net_blob *b, int from);
 void net_layer(struct net_maker *m, const char *type, const int *bottom, int bottoms,
                const struct net_blob *top, const char *format, ...)
     __attribute__((format(printf, 6, 7)));
-/* The same with one bottom and two tops. */
+/* As net_layer, with one bottom and two tops. */
 void net_layer_of_two(struct net_maker *m, const char *type, int bottom, const struct net_blob *top,
                       const struct net_blob *second, const char *format, ...)
     __attribute__((format(printf, 6, 7)));
-/* The same with one bottom of the top's shape: sometimes in place, if no other layer reads it. */
+/*
+ * As net_layer, with one bottom of the top's shape: sometimes in place, if no other layer reads the
+ * bottom.
+ */
 void net_layer_like(struct net_maker *m, const char *type, int bottom, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

@@ -59,7 +59,7 @@ struct store {
 
 struct half {
     struct store *store;   /* NULL: not used so far */
-    int64_t offset, limit; /* elements; a negative limit: none */
+    int64_t offset, limit; /* in elements; a negative limit: no limit */
 };
 
 /* A blob and its expected state. */
@@ -96,9 +96,9 @@ bool is_right(const struct obj *o, unsigned half, int64_t i, double seen);
 
 /* After a write: elements beyond the reach of all blobs may not have been copied. */
 void store_written(struct store *s, const struct obj *objects);
-/* Zeros, as if never written. */
+/* Makes the store zeros, as if it had never been written. */
 void store_forget(struct store *s);
-/* All of it was written. */
+/* Records that all of the store was written. */
 void store_renewed(struct store *s);
 
 int64_t count_of(int rank, const int64_t *shape);

@@ -134,7 +134,7 @@ struct act {
     unsigned ntouched;
     unsigned place;    /* the explicit one; NOWHERE: the device of the data, which the library
                         * reports */
-    int expected;      /* the code that it must be refused with; 0: none */
+    int expected;      /* the code with which the call must be refused; 0: it must not be refused */
     int allowed, also; /* further codes that are accepted */
     bool nowait;
     struct before before[2];
@@ -185,7 +185,7 @@ bool adoption_readonly(const struct store *s, unsigned place, bool *certain);
 
 /* ---- steps ---- */
 
-struct obj *some_obj(struct dice *d); /* an existing one; NULL if there is none */
+struct obj *some_obj(struct dice *d); /* A random existing object; NULL if there are no objects */
 struct obj *free_obj(void);
 ferry_memory *memory_of(const struct obj *o, unsigned half);
 /* Makes sure that the half exists, in the oracle too. False: it cannot be created. */
@@ -244,7 +244,9 @@ enum how { PLAINLY, QUIETLY, VERBOSELY };
  */
 enum outcome run_apart(const struct program *p, enum how how, unsigned *out_step);
 
-/* Removes the steps without which a failing program still fails, and prints the rest. */
+/*
+ * Removes all steps without which the failing program still fails, and prints the remaining ones.
+ */
 void shrink(struct program *p, unsigned seconds);
 
 #endif

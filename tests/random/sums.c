@@ -104,7 +104,7 @@ void step_update(struct dice *d)
     else if (is_uninit(o, DATA))
         a.allowed = FERRY_EUNINIT;
     if (o->count == 0 && !a.expected && is_lost(o, DATA))
-        a.also = FERRY_ELOST; /* the oracle cannot tell which element */
+        a.also = FERRY_ELOST; /* the oracle does not know which element */
     if (a.expected == FERRY_EUNINIT || o->count == 0)
         a.touched[0].access = a.touched[1].access = 0;
     act_begin(&a, d);

@@ -165,7 +165,7 @@ static bool is_manual(void)
     return run.world->sims && strcmp(run.world->options[1], "manual") == 0;
 }
 
-/* Only on a clock that the test controls. */
+/* The number of pending commands, only on a clock that the test controls. */
 uint64_t world_pending(void)
 {
     uint64_t pending = 0;

@@ -31,7 +31,10 @@ static long double weight_of(const ferry_op_desc *op, int64_t in, int64_t out, i
     return (long double)weight;
 }
 
-/* All elements of `from` that contribute to element i of the other image; `is_data`: i is of x. */
+/*
+ * Adds all elements of `from` that contribute to element i of the other image; with `is_data`, i is
+ * an element of x.
+ */
 static void resized(const struct op_scene *s, const int64_t *i, bool is_data, struct op_number *out)
 {
     const int64_t *from = s->in[0].o.shape, *to = s->out[0].o.shape;

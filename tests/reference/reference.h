@@ -39,12 +39,18 @@ struct op_number {
 int64_t op_count(const ferry_operand *o);
 /* The next index in logical order; false past the last. */
 bool op_next(const ferry_operand *o, int64_t *i);
-/* The same along the axes of `mask` alone; the other indices stay. */
+/* As op_next, along the axes of `mask` only; the other indices stay. */
 bool op_next_along(const ferry_operand *o, uint32_t mask, int64_t *i);
-/* Elements from the first to the one at i; the stride of an axis of one element is not used. */
+/*
+ * The distance in elements from the first element to the one at i; the stride of an axis of one
+ * element is not used.
+ */
 int64_t op_place(const ferry_operand *o, const int64_t *i);
 long double op_get(const struct op_view *v, const int64_t *i);
-/* The element that far from the first. Here, as long sums spend their time in it and in op_add. */
+/*
+ * The element at that distance from the first. Inline, because long sums spend their time here and
+ * in op_add.
+ */
 static inline long double op_at(const struct op_view *v, int64_t at)
 {
     const void *first = v->first;
@@ -105,7 +111,7 @@ extern const double op_unary_trials[FERRY_UNARY_COUNT][3];
 /* function(x; a, b, c) and how sensitive it is. */
 void op_unary(uint32_t function, long double x, double a, double b, double c,
               struct op_number *out);
-/* Its derivative at r. */
+/* The derivative of the function at r. */
 long double op_unary_slope(uint32_t function, long double r, double a, double b, double c);
 
 /* ---- as a table (table.c) ------------------------------------------------------------------- */

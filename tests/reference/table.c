@@ -29,7 +29,7 @@ static int create(void *dev, const ferry_op_desc *op, void **out_prepared)
     return 0;
 }
 
-/* Nothing is ever packed. */
+/* Does nothing: the reference has no packed format. */
 static int prepare(void *dev, void *queue, void *prepared, const ferry_cref *in, ferry_ref packed)
 {
     (void)dev, (void)queue, (void)prepared, (void)in, (void)packed;
@@ -42,7 +42,10 @@ static void destroy(void *dev, void *prepared)
     free(prepared);
 }
 
-/* All elements of an output in logical order, in memory that the caller frees; NULL: 0 elements. */
+/*
+ * The values of all elements of an output in logical order, in memory that the caller frees; NULL
+ * if it has no elements.
+ */
 static long double *expected(const struct op_scene *s, uint32_t n)
 {
     const ferry_operand *o = &s->op->out[n];

@@ -27,7 +27,10 @@ bool op_covered(const ferry_op_window *w, const int64_t *shape, const int64_t *y
     return true;
 }
 
-/* The reverse: the window that has x under its kernel element k; false if there is none. */
+/*
+ * The reverse of op_covered: finds the window whose kernel element k covers x; false if there is no
+ * such window.
+ */
 static bool covered_by(const ferry_op_window *w, const int64_t *shape, const int64_t *x,
                        const int64_t *k, int64_t *y)
 {
@@ -91,7 +94,10 @@ void op_expect_convolution_data(const struct op_scene *s, const int64_t *i, stru
     while (kernel_next(w, &wi[2]));
 }
 
-/* The narrow one of the two images has the weights' first axis: y, or x if it is transposed. */
+/*
+ * The image that corresponds to the first axis of the weights: y, or x for a transposed
+ * convolution.
+ */
 void op_expect_convolution_weights(const struct op_scene *s, const int64_t *i,
                                    struct op_number *out)
 {

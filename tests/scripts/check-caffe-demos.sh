@@ -1,16 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# C++ demos that others wrote over Caffe's headers compile on ferry's with no line changed, run, and each pass of their
-# nets has the numbers of OpenCV 4's importer for the same input.
+# Demos in C++ that other projects wrote for Caffe's headers compile unchanged with ferry's headers
+# and run, and each pass of their nets gives the numbers of OpenCV 4's importer for the same input.
 # Usage: check-caffe-demos.sh FOLDER [REAL_CAFFE]
 #
-# FOLDER may have checkouts as OWNER+NAME: BVLC+caffe (cpp_classification), weiliu89+caffe at its branch ssd (ssd_detect),
-# DaFuCoding+MTCNN_Caffe (MTMain) and blankWorld+MTCNN-Accelerate-Onet (mtcnn.cpp, with its pictures). REAL_CAFFE has Caffe
-# itself: include with caffe.pb.h, and libcaffe.so built with CPU_ONLY of the sources in BVLC+caffe; then the MTCNN demos
-# are built with it too, and the pictures must be the same bytes (mtcnn.cpp with an order of boxes of nearly one score).
+# FOLDER may have checkouts as OWNER+NAME: BVLC+caffe (cpp_classification), weiliu89+caffe at its
+# branch ssd (ssd_detect), DaFuCoding+MTCNN_Caffe (MTMain) and blankWorld+MTCNN-Accelerate-Onet
+# (mtcnn.cpp, with its pictures). REAL_CAFFE has Caffe itself: include with caffe.pb.h, and
+# libcaffe.so, built with CPU_ONLY from the sources in BVLC+caffe. The MTCNN demos are then also
+# built with it, and the pictures must be the same bytes (for mtcnn.cpp with a fixed order of boxes
+# of nearly equal scores).
 #
-# Requires the development files of OpenCV 4, Boost, glog and gflags, and Python with NumPy; numbers are compared if that
-# Python's cv2 reads Caffe models (PYTHON names another one).
+# Requires the development files of OpenCV 4, Boost, glog and gflags, and Python with NumPy. Numbers
+# are compared if that Python's cv2 reads Caffe models (PYTHON names another one).
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}" "${CXX:=c++}"
 # shellcheck source=tests/scripts/lib.sh
@@ -38,7 +40,8 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 
-# linked SOURCE PROGRAM OPTION…: with what demos link besides Caffe.
+# linked SOURCE PROGRAM OPTION…: compiles and links with the libraries that the demos need besides
+# Caffe.
 linked() {
     file=$1 program=$2
     shift 2
@@ -62,7 +65,7 @@ with_caffe() {
         -Wl,-rpath,"$real" -lboost_system -lprotobuf
 }
 
-# in_folder FOLDER STATUS COMMAND…: runs a demo there, whose passes go to the file passes.
+# in_folder FOLDER STATUS COMMAND…: runs a demo there; its passes are recorded in the file passes.
 in_folder() {
     place=$1 wanted=$2
     shift 2
@@ -72,7 +75,7 @@ in_folder() {
     [ "$status" -eq "$wanted" ] || { echo "status $status"; tail -n 5 "$place/output" "$place/errors"; return 1; }
 }
 
-# reported NAME COMMAND…: passes with what the command of caffe-demos.py says.
+# reported NAME COMMAND…: passes if the command of caffe-demos.py succeeds, with its output.
 reported() {
     name=$1
     shift
@@ -164,8 +167,9 @@ if has mtcnn_accelerate_onet $demo; then
     check mtcnn_accelerate_onet_runs in_folder "$work/onet_ours" 1 "$work/onet"
     cascade onet_ours "$folder/model"
     if [ -n "$real" ]; then
-        # A Caffe without CUDA has no GPU. Hundreds of scores are near 1 and differ in the last bit or not at all; the demo
-        # keeps those boxes that std::sort places first. Here boxes of nearly one score have an order of their own.
+        # A Caffe without CUDA has no GPU. Hundreds of scores are near 1 and differ at most in the
+        # last bit; the demo keeps the boxes that std::sort places first. Here boxes of nearly equal
+        # scores have a fixed order.
         sed -e 's/Caffe::GPU/Caffe::CPU/' -e 's|return a.bbox.score > b.bbox.score;|return std::make_tuple(\
             -std::round(a.bbox.score * 1e4f), a.bbox.xmin, a.bbox.ymin, a.bbox.xmax) < std::make_tuple(\
             -std::round(b.bbox.score * 1e4f), b.bbox.xmin, b.bbox.ymin, b.bbox.xmax);|' "$trees/$demo" >"$work/ordered.cpp"

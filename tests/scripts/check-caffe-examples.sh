@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# The examples of Caffe's tree: their own solvers and nets, as they are, on data of the same shape that is made here. Each
-# trains for a few iterations, after the tests that its solver asks for, and is interrupted.
-# Usage: check-caffe-examples.sh CAFFE_TREE [EXAMPLE…]
+# The examples of Caffe's tree: their own solvers and nets, unchanged, on data of the same shape
+# that this script makes. Each trains for a few iterations, after the tests that its solver
+# requests, and is interrupted. Usage: check-caffe-examples.sh CAFFE_TREE [EXAMPLE…]
 #
-# EXAMPLE is mnist, cifar10, siamese, hdf5_classification, flickr_style or pascal; by default all but the last two, whose
-# nets of AlexNet's size test for many minutes on a CPU first. It wants libpng, liblmdb, libleveldb, libhdf5 and Python with
-# NumPy.
+# EXAMPLE is mnist, cifar10, siamese, hdf5_classification, flickr_style or pascal; by default all
+# except the last two, whose nets of AlexNet's size first test for many minutes on a CPU. Requires
+# libpng, liblmdb, libleveldb, libhdf5 and Python with NumPy.
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}"
 # shellcheck source=tests/scripts/lib.sh

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Scripts that others wrote for pycaffe, as they are, by `python -m ferry.caffe`: pycaffe's own unit tests, the scripts and
-# notebooks of Caffe's tree, and of the projects that the folder has. Weights are random, a notebook's magics are left out,
-# Python 2 is converted by lib2to3, and windows are not shown.
-# Usage: check-caffe-scripts.sh CAFFE_TREE [FOLDER]
+# Scripts that other projects wrote for pycaffe, unchanged, run by `python -m ferry.caffe`:
+# pycaffe's own unit tests, and the scripts and notebooks of Caffe's tree and of the projects in the
+# folder. Weights are random, a notebook's magics are removed, Python 2 is converted by lib2to3, and
+# windows are not shown. Usage: check-caffe-scripts.sh CAFFE_TREE [FOLDER]
 #
-# FOLDER may have MobileNet-SSD (chuanqi305), mtcnn (DuinoDu), deepdream (google), fcn (shelhamer) and py-faster-rcnn
-# (rbgirshick; its compiled parts are replaced by its own Python). PYTHON names a Python
-# with NumPy, protobuf and, for some scripts, matplotlib, SciPy, scikit-image, pandas, scikit-learn, h5py, pydot and cv2; a
-# script without its packages is skipped.
+# FOLDER may have MobileNet-SSD (chuanqi305), mtcnn (DuinoDu), deepdream (google), fcn (shelhamer)
+# and py-faster-rcnn (rbgirshick; its compiled parts are replaced by its own Python). PYTHON names a
+# Python with NumPy, protobuf and, for some scripts, matplotlib, SciPy, scikit-image, pandas,
+# scikit-learn, h5py, pydot and cv2. Scripts whose packages are missing are skipped.
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}"
 # shellcheck source=tests/scripts/lib.sh
@@ -35,7 +35,7 @@ trap 'exit 1' HUP INT TERM
 cp -r "$caffe/." "$work/caffe" || exit 1
 cd "$work/caffe" || exit 1
 
-# a COMMAND of caffe-scripts.py, with `import caffe` meaning ferry.caffe.
+# Runs a COMMAND of caffe-scripts.py, in which `import caffe` imports ferry.caffe.
 helper() {
     nice -n 5 timeout 900 "$python" -m ferry.caffe "$here/caffe-scripts.py" "$@"
 }
@@ -71,7 +71,7 @@ if [ -d python/caffe/test ]; then
     cp -r python/caffe/test "$work/pycaffe_tests"
     (cd "$work/pycaffe_tests" && nice -n 5 "$python" -m ferry.caffe -m unittest discover -v >"$work/said" 2>&1)
     tests=$(sed -n 's/^Ran \([0-9]*\) tests.*/\1/p' "$work/said")
-    # test_draw looks for the tree around it.
+    # test_draw searches the tree around it.
     wrong=$(grep -E '^(ERROR|FAIL): ' "$work/said" | grep -v TestDraw)
     if [ "${tests:-0}" -gt 50 ] && [ -z "$wrong" ]; then
         pass "pycaffes_own_tests: $tests"
@@ -97,15 +97,15 @@ runs learning_lenet matplotlib 01-learning-lenet.ipynb lenet.py \
     'niter = 200=>niter = 30|niter = 250=>niter = 30|range(100)=>range(5)|test_interval = niter / 10=>test_interval = niter // 10'
 cd ..
 
-# Made names of classes in place of those that get_ilsvrc_aux.sh downloads.
+# Generated class names replace those that get_ilsvrc_aux.sh downloads.
 labels() {
     awk 'BEGIN { for (i = 0; i < 1000; i++) printf "n%08d class %d, a thing\n", i, i }' >data/ilsvrc12/synset_words.txt
     awk 'BEGIN { for (i = 0; i < 200; i++) printf "n%08d %s, a thing\n", i, i == 7 ? "person" : i == 9 ? "bicycle" : "class " i }' \
         >data/ilsvrc12/det_synset_words.txt
 }
 
-# Notebooks whose downloads are replaced: random weights, made pictures and labels. Replacements besides sizes are names that
-# NumPy, pandas and Python 3 have changed.
+# Notebooks whose downloads are replaced by random weights, and generated pictures and labels. Other
+# replacements are sizes, and names that NumPy, pandas and Python 3 have changed.
 notebooks() {
     labels
     cp examples/images/fish-bike.jpg examples/image.jpg

@@ -1,11 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Scripts that others wrote for cv2.dnn with Caffe models, as they are: with OpenCV 5 and ferry by `python -m ferry.dnn`, and
-# with OpenCV 4. Outputs and pictures must be the same; prints a table with the times of a pass, taken by turns on one CPU.
-# Usage: check-dnn-scripts.sh FOLDER PYTHON5 PYTHON4 [NAME…]
+# Scripts that other projects wrote for cv2.dnn with Caffe models, unchanged: with OpenCV 5 and
+# ferry by `python -m ferry.dnn`, and with OpenCV 4. Outputs and pictures must be equal. Prints a
+# table with the times of a pass, measured alternately on one CPU. Usage: check-dnn-scripts.sh
+# FOLDER PYTHON5 PYTHON4 [NAME…]
 #
-# FOLDER has checkouts of the projects in dnn-scripts.py, each as OWNER+NAME; scripts of others are left out. PYTHON5 has cv2 5,
-# PYTHON4 has cv2 4.14, and both NumPy, matplotlib and imutils. Weights are random where a project has none.
+# FOLDER has checkouts of the projects in dnn-scripts.py, each as OWNER+NAME; scripts of missing
+# projects are skipped. PYTHON5 has cv2 5, PYTHON4 has cv2 4.14, and both have NumPy, matplotlib and
+# imutils. Weights are random if a project has none.
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}" "${FERRY_TEST_ROUNDS:=3}" "${FERRY_TEST_CPU:=0}"
 # shellcheck source=tests/scripts/lib.sh

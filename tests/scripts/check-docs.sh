@@ -81,8 +81,8 @@ else
     pass citations_of_the_design_find_their_sections
 fi
 
-# The version of configure.ac is that of everything that repeats it; a candidate's headers are those of its release, and
-# its Python package has the same version in Python's form.
+# The version in configure.ac equals all repetitions of it; a candidate's headers have the version
+# of its release, and its Python package has the same version in Python's form.
 versions_agree() {
     version=$(sed -n 's/^AC_INIT(\[ferry\], \[\(.*\)\])$/\1/p' configure.ac)
     plain=${version%%~*}
@@ -103,8 +103,9 @@ versions_agree() {
 }
 check every_file_has_the_version_of_configure_ac versions_agree
 
-# rules_agree MAN DOC SOURCE…: prints the rules of a plugin whose row in the table of writing-a-plugin.md differs from what the
-# manual page says of `ferry check`, or from the rules that the sources of the validation report.
+# rules_agree MAN DOC SOURCE…: prints the rules of a plugin whose row in the table of
+# writing-a-plugin.md differs from the manual page's text on `ferry check`, or from the rules that
+# the sources of the validation report.
 # shellcheck disable=SC2016
 rules_agree() {
     LC_ALL=C "${AWK:-awk}" '
@@ -154,8 +155,8 @@ else
     fail a_wrong_row_of_the_guide_is_found
 fi
 
-# rules_are_numbered MAN HEADER…: prints the rules of the manual page whose number, "[rule 12]", is not in exactly one of the
-# headers' comments, once, and the numbers without a rule.
+# rules_are_numbered MAN HEADER…: prints the rules of the manual page whose number, "[rule 12]",
+# does not occur exactly once in the headers' comments, and the numbers without a rule.
 # shellcheck disable=SC2016
 rules_are_numbered() {
     LC_ALL=C "${AWK:-awk}" '
@@ -183,7 +184,7 @@ rules_are_numbered() {
         }' "$@"
 }
 check each_rule_has_its_number_in_a_header rules_are_numbered man/ferry-plugin.7 include/ferry/*.h
-# A number that is missing, one that is doubled, one without a rule, one that is not readable.
+# A number that is missing, a duplicate, a number without a rule, and one that cannot be parsed.
 sed 's/\[rule 12\]//; s/\[rule 11\]/[rule 11] [rule 13]/; s/\[rule 22\]/[rule 22] [rule 99]/; s/\[rule 30\]/[rules 30]/' \
     include/ferry/plugin.h >"$scratch/plugin.h"
 if [ "$(rules_are_numbered man/ferry-plugin.7 "$scratch/plugin.h" include/ferry/descriptor.h include/ferry/*_*.h |
@@ -193,7 +194,7 @@ else
     fail a_wrong_number_in_a_header_is_found
 fi
 
-# The README's charts have the numbers of the measurements that it cites.
+# The numbers in the README's charts equal those in the measurements that it cites.
 charts_are_current() {
     "${PYTHON:-python3}" doc/chart.py doc/measurements/2026-11-22-nets-beside-others.md | cmp - doc/beside-others.svg &&
         "${PYTHON:-python3}" doc/chart.py doc/measurements/2026-11-29-onnx-models.md | cmp - doc/beside-onnx.svg

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# `ferry upgrade --fold` beside the unfolded net, computed by NumPy (check-fold.py).
+# Compares `ferry upgrade --fold` with the unfolded net, computed by NumPy (check-fold.py).
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}"
 # shellcheck source=tests/scripts/lib.sh

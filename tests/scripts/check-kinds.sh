@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# The page doc/kinds.md is that of the code: doc/kinds.py makes it of the layers' tiers on sim.
+# The page doc/kinds.md matches the code: doc/kinds.py makes it from the layers' tiers on sim.
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}"
 # shellcheck source=tests/scripts/lib.sh

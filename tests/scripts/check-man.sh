@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Each command has a manual page, in the list of man/local.mk, that has each option of its --help; ferry(1) has each
-# command; and the pages are clean roff.
+# Each command has a manual page, which man/local.mk lists and which describes each option of its
+# --help. ferry(1) lists each command. groff prints no warning for the pages.
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${AWK:=awk}"
 # shellcheck source=tests/scripts/lib.sh

@@ -9,8 +9,8 @@ set -u
 # shellcheck source=tests/scripts/lib.sh
 . "$FERRY_TEST_SRCDIR/tests/scripts/lib.sh"
 
-# unpacked PACKED KEPT: the lines of KEPT, a list of files, that are neither a line of PACKED nor below one.
-# Ends with status 1 when there are any.
+# unpacked PACKED KEPT: the lines of KEPT, a list of files, that are neither a line of PACKED nor
+# below one. The exit status is 1 if there are any.
 # shellcheck disable=SC2016
 unpacked() {
     "$AWK" 'NR == FNR { packed[$0] = 1; next }

@@ -26,14 +26,15 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 
-# translated ARCH: the kernels' PTX.
+# translated ARCH: makes the kernels' PTX.
 translated() {
     nvcc -ptx -O3 -lineinfo -diag-suppress 177 -arch="sm_$1" -I"$FERRY_TEST_SRCDIR" \
         -o "$work/sm_$1.ptx" "$FERRY_TEST_SRCDIR/backends/cuda/kernels.cu"
 }
 
-# The doubles with the real libnvrtc in place of its double, and a device newer than all that it knows,
-# for which it makes PTX. No file has the kernels: a function that libnvrtc's output lacks fails.
+# Replaces the double of libnvrtc by the real library, with a device newer than all that it knows,
+# for which it makes PTX. The kernels are in no file: a function that libnvrtc's output lacks is an
+# error.
 with_libnvrtc() {
     nvrtc=$(dirname "$(command -v nvcc)")/../lib64
     if [ ! -e "$nvrtc/libnvrtc.so" ]; then
@@ -48,7 +49,8 @@ with_libnvrtc() {
     : >"$work/none.ptx"
 }
 
-# on ARCH RUN COMMAND…: the command with the kernels of that architecture, executed in that way.
+# on ARCH RUN COMMAND…: runs the command with the kernels of that architecture, executed in that
+# way.
 on() {
     arch=$1 way=$2
     shift 2
@@ -61,7 +63,7 @@ on() {
     timeout 1500 env CUDA_DOUBLE_PTX_RUN="$way" "$@"
 }
 
-# passes ARCH RUN [GROUPS]: without GROUPS those of --quick.
+# passes ARCH RUN [GROUPS]: runs the groups; the default is that of --quick.
 passes() {
     if [ -n "${3-}" ]; then set -- "$1" "$2" --only "$3"; else set -- "$1" "$2" --quick; fi
     arch=$1 way=$2
@@ -74,15 +76,16 @@ trial() {
     check "ptx/$1_$(echo "$2" | tr ',=' '__')_${3:-quick}" passes "$@"
 }
 
-# operations ARCH RUN: random operations against the oracle, with buffers bounded to the byte. With approximations
-# at their documented limits a difference of nearly equal numbers may be far off.
+# operations ARCH RUN: random operations compared with the oracle, with buffers whose bounds are
+# exact. With approximations at their documented limits, the difference of nearly equal numbers may
+# have a large error.
 operations() {
     case $2 in low* | high*) slack=100 ;; *) slack=1 ;; esac
     check "ptx/$1_$(echo "$2" | tr ',=' '__')_random_operations" env FERRY_TEST_PTX="$work/sm_$1.ptx" \
         FERRY_TEST_PTX_RUN="$2" FERRY_TEST_SLACK=$slack "$FERRY_TEST_BUILDDIR/tests/unit/test-kernels-ptx"
 }
 
-# nets ARCH RUN PROGRAM ARGUMENT…: a program of nets, whose convolutions are ferry's kernels.
+# nets ARCH RUN PROGRAM ARGUMENT…: a program of nets whose convolutions use ferry's kernels.
 nets() {
     name=ptx/$1_$(basename "$3") arch=$1 way=$2 program=$FERRY_TEST_BUILDDIR/$3
     shift 3
@@ -115,10 +118,10 @@ fi
 
 # ---- architectures, orders, groups ----------------------------------------------------------------
 
-# Every architecture and every order runs all groups at least once, but for two: ops-large, whose outputs
-# take the executor many minutes, runs once, and ops-random is replaced by random operations with buffers
-# bounded to the byte, which each cell of nvcc's output runs. The other cells run the groups whose
-# kernels have barriers.
+# Every architecture and every order runs all groups at least once, except two: ops-large, which
+# takes the executor many minutes, runs once; and ops-random is replaced by random operations with
+# buffers whose bounds are exact, which each cell of nvcc's output runs. The other cells run the
+# groups whose kernels have barriers.
 all_groups='80:ascending 75:descending 90:shuffled=1 120:interleaved,two-blocks nvrtc:ascending
     nvrtc:shuffled=2,two-blocks 120:blocks-descending'
 architectures='75 80 90 120 nvrtc'
@@ -161,7 +164,7 @@ table() {
     echo
 }
 
-# prepared ARCH: its kernels; sm_80's are there.
+# prepared ARCH: makes its kernels; those of sm_80 exist already.
 prepared() {
     case $1 in
     80) ;;

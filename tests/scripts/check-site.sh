@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# `make site` makes its pages without a warning; each exported symbol, header, command and Python name has its place in them;
-# a wrong link, a failing example and a command without an example are found; and Chromium shows ten pages, whose pictures
-# are left in the folder of FERRY_TEST_PICTURES, if it is set.
+# `make site` makes its pages without a warning. Each exported symbol, header, command and Python
+# name has a page. A wrong link, a failing example and a command without an example are found.
+# Chromium shows ten pages, whose pictures are stored in the folder FERRY_TEST_PICTURES, if that is
+# set.
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}" "${NM:=nm}" "${PYTHON:=python3}"
 # shellcheck source=tests/scripts/lib.sh
@@ -79,7 +80,7 @@ wrong_links_are_found() {
     done
 }
 
-# staged SED: stage.py on the sources with a changed page of examples.
+# staged SED: runs stage.py on the sources, with the page of examples changed.
 staged() {
     rm -rf "$scratch/source" "$scratch/pages"
     mkdir "$scratch/source"
@@ -101,7 +102,8 @@ bad_examples_are_found() {
 PAGES='index doc/quick-start doc/command-examples doc/caffe doc/training doc/coherence doc/formats api/c/ferry-blob.h
     api/python/ferry doc/measurements/2026-11-22-nets-beside-others'
 
-# shown: a picture of each page, of more than one colour: a page that is not drawn is small.
+# shown: takes a picture of each page and checks that it has several colours: the picture of a page
+# that is not drawn is small.
 shown() {
     pictures=${FERRY_TEST_PICTURES-$scratch/pictures}
     mkdir -p "$pictures"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# The trace of a net on each device: lanes in host and device time, arrows from copies to layers, for
-# Chrome and Perfetto. Perfetto's trace processor is asked where it is installed.
+# The trace of a net on each device, for Chrome and Perfetto: lanes in host time and in device time,
+# and arrows from copies to layers. Perfetto's trace processor reads it if it is installed.
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_COMMAND:?}"
 scripts=$FERRY_TEST_SRCDIR/tests/scripts
@@ -25,7 +25,7 @@ layer { name: "ip" type: "InnerProduct" bottom: "p" top: "y"
         inner_product_param { num_output: 10 weight_filler { type: "xavier" } } }
 NET
 
-# trace BACKEND COPIES: a trace with at least that many arrows.
+# trace BACKEND COPIES: writes a trace, which must have at least that many arrows.
 trace() {
     FERRY_BACKEND=$1 FERRY_TRACE=$scratch/$1.json "$FERRY_TEST_COMMAND" time "$scratch/net.prototxt" -n 3 \
         >"$scratch/out" 2>&1 || {
@@ -46,7 +46,7 @@ else
 fi
 cat "$scratch/remarks"
 
-# A trace that breaks a rule is found: the slices of the device's lane moved into each other.
+# An invalid trace is found: the slices of the device's lane are moved so that they overlap.
 sed 's/\("pid":1,"tid":1001,"dur":\)[0-9.]*/\19999999/' "$scratch/sim.json" >"$scratch/spoilt.json"
 if "$python" "$scripts/trace_lanes.py" "$scratch/spoilt.json" sim:0 3 >/dev/null 2>&1; then
     fail a_lane_whose_slices_overlap_is_found
@@ -54,7 +54,7 @@ else
     pass a_lane_whose_slices_overlap_is_found
 fi
 
-# Device time beside host time, and an error where there is none.
+# Device time is printed with host time; a device without a clock is an error.
 device_time() {
     FERRY_BACKEND=$1 "$FERRY_TEST_COMMAND" time "$scratch/net.prototxt" --device --json -n 2 2>/dev/null |
         "$python" -c '

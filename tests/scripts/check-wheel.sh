@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# The wheel ($FERRY_TEST_WHEEL, which `make wheel` makes) in an environment of its own: its tag and its size, the
-# command, a net, a plugin that another package brings, other packages in the same process; and the wheel of the plugin cuda, if
-# $FERRY_TEST_CUDA_WHEEL names it.
+# Tests the wheel ($FERRY_TEST_WHEEL, which `make wheel` makes) in an environment of its own: its
+# tag and its size, the command, a net, a plugin of another package, and other packages in the same
+# process. Also tests the wheel of the plugin cuda, if $FERRY_TEST_CUDA_WHEEL names it.
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}" "${FERRY_TEST_WHEEL=}" "${FERRY_TEST_CUDA_WHEEL=}"
 # shellcheck source=tests/scripts/lib.sh
@@ -20,7 +20,7 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 chmod 755 "$work"
 
-# Nothing of the build, or of an installed ferry, is to be found.
+# Neither the build nor an installed ferry must be found.
 unset FERRY_PLUGIN_PATH FERRY_LIBRARY_PATH FERRY_CONF FERRY_BACKEND FERRY_STRICT FERRY_TRACE LD_LIBRARY_PATH PYTHONPATH
 unset FERRY_PLUGIN_PATH_LAST
 HOME=$work
@@ -36,7 +36,8 @@ tag_is_true() {
         grep -q -E 'platform tag: "manylinux_2_(1[0-9]|2[0-8])_' "$work/shown"
 }
 
-# A virtual environment, which sees the packages of the Python that made it even if that is a virtual environment itself.
+# Makes a virtual environment that sees the packages of its Python, even if that is in a virtual
+# environment itself.
 install() {
     "$python" -m venv --system-site-packages "$work/venv" && "$python" -c '
 import site, sys
@@ -45,7 +46,7 @@ print("\n".join(site.getsitepackages()) if sys.prefix != sys.base_prefix else ""
         "$work/venv/bin/python" -m pip install -q --no-index --no-deps --disable-pip-version-check "$FERRY_TEST_WHEEL"
 }
 
-# The libraries in the process are the wheel's, and OpenBLAS too.
+# The libraries in the process are those of the wheel, including OpenBLAS.
 uses_its_own() {
     "$work/venv/bin/python" -c '
 import ferry, sys, numpy as np
@@ -63,7 +64,7 @@ checks() {
         grep -q "site-packages.* 0 failed" "$work/checked" || { cat "$work/checked"; return 1; }
 }
 
-# As under a umask of 002: its group may write all of it.
+# As with a umask of 002: the group may write all files.
 works_where_a_group_may_write() {
     cp -R "$work/venv" "$work/loose" && chown -R 65534:65534 "$work/loose" && chmod -R g+w "$work/loose" &&
         (cd / && setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/nonexistent \
@@ -73,7 +74,7 @@ device = ferry.Runtime("cpu", options={"cpu": {}}).device()
 print(device.name)')
 }
 
-# The class that Caffe's own output, in the same file, has.
+# The class in Caffe's own output, which is in the same file.
 cat_class() {
     "$work/venv/bin/python" -c 'import sys, numpy as np
 print(int(np.load(sys.argv[1])["blob/pool_final"].argmax()))' "$FERRY_TEST_DATA/nets/squeezenet_dc/cat.npz"
@@ -94,7 +95,8 @@ np.savez(sys.argv[2], data=np.load(sys.argv[1])["input/data"])' "$nets/cat.npz" 
     [ $(($(date +%s) - begin)) -le 10 ] || { echo 'it took longer than 10 s'; return 1; }
 }
 
-# A package of a plugin, from the template to a device; an installed plugin of the same name comes first.
+# Makes a package with a plugin from the template, and uses its device; an installed plugin of the
+# same name has precedence.
 plugin_package() {
     (cd "$work" && "$work/venv/bin/ferry" new-plugin my-rocket --wheel && cd ferry-my-rocket &&
         "$work/venv/bin/python" -m pip wheel -q --no-index --no-build-isolation --no-deps \
@@ -111,7 +113,8 @@ blob.fill(3)
 assert blob.data.sum() == 18')
 }
 
-# By its entry point the plugin is found in its own package, and it loads without NVIDIA's packages and driver.
+# The plugin is found in its own package by its entry point, and loads without NVIDIA's packages and
+# driver.
 cuda_is_found() {
     "$work/venv/bin/python" -m pip install -q --no-index --no-deps --disable-pip-version-check "$FERRY_TEST_CUDA_WHEEL" &&
         "$work/venv/bin/ferry" plugins -v >"$work/plugins" 2>&1

@@ -454,7 +454,7 @@ static void find(const char *name, void *out)
     memcpy(out, &symbol, sizeof(symbol));
 }
 
-/* An error's text, kept until the next; NULL for NULL. */
+/* Keeps an error's text until the next call; NULL for NULL. */
 static const char *text_of(TRITONSERVER_Error *error)
 {
     static _Thread_local char text[2048];

@@ -8,9 +8,9 @@
 
 /*
  * A double of the Triton server: it defines the functions of triton/server.h, opens the backend as
- * the server does, and lets a test make models, instances and requests. It ends the program where
- * the backend breaks a rule of the interface: a request released twice, a response sent twice, an
- * error that is used after it was deleted.
+ * the server does, and lets a test make models, instances and requests. It ends the program if the
+ * backend breaks a rule of the interface: a request is released twice, a response is sent twice, or
+ * an error is used after it was deleted.
  */
 
 #define DOUBLE_INPUTS  4

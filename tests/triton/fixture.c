@@ -186,7 +186,7 @@ const TRITONBACKEND_Output *output_of(const TRITONBACKEND_Request *r, const char
     return NULL;
 }
 
-/* The largest difference; infinity where there is no answer, or its shape differs. */
+/* The largest difference; infinity without an answer, or with a different shape. */
 static double difference(const TRITONBACKEND_Request *r, int net)
 {
     ferry_runtime *rt;

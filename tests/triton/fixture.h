@@ -39,7 +39,7 @@ const char *folder_of(int net);
 const char *in_folder(const char *name);
 void write_text(const char *path, const char *text);
 
-/* Opens the backend, loads a net; fails the case where that fails. close_model undoes it. */
+/* Opens the backend and loads a net; on failure the case fails. close_model closes both. */
 void open_model(int net, const char *config, int count);
 void close_model(int count);
 
@@ -47,11 +47,11 @@ void close_model(int count);
 float *pixels_of(unsigned seed, size_t n);
 /* A request of `batch` pictures of h × w. */
 void ask(TRITONBACKEND_Request *r, const float *pixels, int64_t batch, int64_t h, int64_t w);
-/* Output `name` of a response; NULL if there is none. */
+/* Output `name` of a response; NULL if the response lacks it. */
 const TRITONBACKEND_Output *output_of(const TRITONBACKEND_Request *r, const char *name);
 /* Whether the answer is what the net computes from the same pictures in one batch, bit for bit. */
 bool answered(const TRITONBACKEND_Request *r, int net);
-/* Whether it is that within rounding. */
+/* As answered, within rounding. */
 bool nearly_answered(const TRITONBACKEND_Request *r, int net);
 
 int fixture_main(int argc, char **argv, const char *suite, const ferry_test_set *sets, size_t n);

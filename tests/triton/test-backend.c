@@ -290,7 +290,10 @@ static void a_layer_in_place_leaves_the_request_as_it_is(void)
     free(before);
 }
 
-/* The pixels are gone before the next request: nothing of a request is read after its answer. */
+/*
+ * The pixels are freed before the next request: the backend reads nothing of a request after its
+ * answer.
+ */
 static void the_memory_of_a_request_is_not_kept(void)
 {
     TRITONBACKEND_Request r;
@@ -318,7 +321,7 @@ static unsigned draw(unsigned *seed, unsigned n)
     return (*seed >> 8) % n;
 }
 
-/* Spoils one thing; returns what the message has. */
+/* Damages one part; returns the expected message. */
 static const char *spoil(TRITONBACKEND_Request *r, unsigned *seed)
 {
     TRITONBACKEND_Input *i = &r->inputs[0];
@@ -503,7 +506,7 @@ static void a_pass_that_fails_is_repeated_request_by_request(void)
     free(pixels);
 }
 
-/* From the fifth operation on the simulated device is lost; the server lives on. */
+/* From the fifth operation on the simulated device is lost; the server continues. */
 static void a_lost_device_is_one_error_for_each_request(void)
 {
     TRITONBACKEND_Request r, *all[1] = { &r };
@@ -550,7 +553,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(reloads_leave_nothing_behind),
 };
 
-/* In a process of their own: options of a plugin are set before it is open. */
+/* Each runs in a process of its own, because options of a plugin are set before it is open. */
 static const ferry_test_case faults[] = {
     FERRY_TEST(a_pass_that_fails_is_repeated_request_by_request),
 };

@@ -130,7 +130,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(sequences_are_not_joined),
 };
 
-/* Once: the folders of the program are those of all sets. */
+/* Runs once: the program's folders are used by all sets. */
 static const ferry_test_case commands[] = {
     FERRY_TEST(a_model_folder_has_a_name),
 };

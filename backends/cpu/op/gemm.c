@@ -57,9 +57,10 @@ static int64_t depth_of(const struct cpu_gemm *g)
 }
 
 /*
- * Whether tiles that end at the end of a line have enough rows; splitting tiles across lines would
- * need expensive gathering. Half of the rows is enough if windows have several lines: few lines are
- * that short, and much of the input of the first and last line is padding, which such tiles skip.
+ * Whether tiles that end at the end of a line have enough rows, so that no tile spans two lines,
+ * which would need expensive gathering. If windows have several lines, half of the rows is enough:
+ * few lines are that short, and much of the input of the first and last line is padding, which such
+ * tiles skip.
  */
 static bool fills_tiles(const struct cpu_gemm *g, int64_t rows)
 {
@@ -106,7 +107,10 @@ static int64_t busiest(const struct cpu_gemm *g, int64_t block)
     return most;
 }
 
-/* Panels of a task, at most as many as now, with which the threads finish together. */
+/*
+ * Chooses the number of panels of a task, at most the current number, with which all threads finish
+ * at about the same time.
+ */
 static void balance_panels(struct cpu_gemm *g)
 {
     int64_t best = g->panel_block, cost = busiest(g, best);

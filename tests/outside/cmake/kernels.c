@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* libferrykernels and the texts installed beside it are of the same version. */
+/* Checks that libferrykernels and the texts that are installed with it have the same version. */
 #include <ferry/kernels.h>
 
 #include "kernels/fingerprint.h"
