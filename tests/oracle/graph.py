@@ -333,7 +333,7 @@ class Net:
         for param in self.learnable:
             param.diff = None
 
-    # ---- what needs a gradient -----------------------------------------------------------------
+    # ---- gradients that are needed -----------------------------------------------------------------
 
     def find_needs(self):
         """Caffe's rules, blob by blob: needed where a parameter below is learned (lr_mult is not

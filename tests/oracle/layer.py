@@ -69,7 +69,7 @@ class Layer:
         """Whether the top is the bottom's memory, where parameters decide."""
         return False
 
-    # ---- what a type defines -------------------------------------------------------------------
+    # ---- functions of a type -------------------------------------------------------------------
 
     def setup(self, bottoms):
         """Once, with the first bottoms: makes the parameters."""

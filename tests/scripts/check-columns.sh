@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# No line of a C, header or kernel file exceeds 100 columns, except in the folders of prose.todo.
+# No line of a C, header or kernel file exceeds 100 columns, except those that prose.todo names.
 # First a made-up file shows that such a line is found.
 set -u
 : "${FERRY_TEST_SRCDIR:?}"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Comments, strings and documents are plain technical English: no sentence has a construction of
-# prose.patterns, except in the folders of prose.todo. First each pattern is shown to match.
+# prose.patterns, except in the files that prose.todo names. First each pattern is shown to match.
 set -u
 : "${FERRY_TEST_SRCDIR:?}"
 : "${AWK:=awk}"
@@ -55,6 +55,6 @@ check code_and_plain_sentences_pass found "$scratch/good.c"
 cd "$FERRY_TEST_SRCDIR" || exit 1
 # shellcheck disable=SC2046
 check the_tree_is_in_plain_english found $(files_done prose -name '*.[chk]' -o -name '*.[ch]pp' \
-    -o -name '*.md' -o -name '*.mk' -o -name '*.sh' -o -name '*.awk' -o -name '*.ac' -o -name '*.am' -o -name '*.[1-8]' \
+    -o -name '*.md' -o -name '*.py' -o -name '*.mk' -o -name '*.sh' -o -name '*.awk' -o -name '*.ac' -o -name '*.am' -o -name '*.[1-8]' \
     -o -name 'bootstrap' -o -name 'NEWS' -o -name 'plugins.conf')
 finish prose
