@@ -166,6 +166,6 @@ except dnn.error as error:
 try:
     dnn.install()
 except ImportError as error:
-    print("no cv2" in str(error))
+    print("cv2 is not installed" in str(error))
 """, script[1])
     assert done.stdout == "-2 forward ferry.dnn._error\nTrue\n", done.stderr
