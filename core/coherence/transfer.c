@@ -587,6 +587,7 @@ bool ferry__transfer_would_block(struct ferry__request *req)
         return dev->events ||
                ferry__uses_would_block(m->on_host.uses, FERRY__AFTER_ALL, &dev->queue) ||
                enter_would_block(req, FERRY__HOST, req->valid | 1u) ||
+               (may_import(req) && ferry__section_is_busy(&req->where->queue)) ||
                enter_would_block(req, req->slot, req->valid | 1u | UINT32_C(1) << req->slot);
     default:
         if (!req->where)
