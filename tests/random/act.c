@@ -282,17 +282,6 @@ static bool reads_shaky(const struct act *a)
     return s && s->state == SHAKY;
 }
 
-/*
- * A blob without elements loses no contents: a copy is created elsewhere, and is the only one when
- * the blob grows back, unless the lost one is still taken for valid.
- */
-static void read_nothing(struct store *s)
-{
-    memset(s->doubt, OR_ZERO, sizeof(s->doubt));
-    s->state = SHAKY;
-    s->may_be_lost = true;
-}
-
 /* The elements before a lost tail were read; a blob that grows over the tail fails again. */
 static void read_without_tail(struct store *s)
 {
@@ -314,7 +303,7 @@ static void follow(const struct act *a, bool done)
         if (done && t->access)
             s->idle = false;
         if (done && s->state == LOST && t->obj->count == 0)
-            read_nothing(s);
+            store_read_empty(s);
         if (done && s->state == LOST && (t->access & FERRY_READ) && t->obj->count > 0)
             read_without_tail(s);
         if (write && t->access == FERRY_WRITE)

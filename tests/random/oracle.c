@@ -96,6 +96,13 @@ bool store_lacks_tail(const struct store *s, const struct obj *objects)
     return store_reach(s, objects) < s->tail_reach;
 }
 
+void store_read_empty(struct store *s)
+{
+    memset(s->doubt, OR_ZERO, sizeof(s->doubt));
+    s->state = SHAKY;
+    s->may_be_lost = true;
+}
+
 bool half_covers(const struct obj *o, unsigned half, const struct obj *objects)
 {
     const struct half *h = &o->half[half];

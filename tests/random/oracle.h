@@ -80,6 +80,12 @@ void half_set(struct half *h, struct store *s, int64_t offset, int64_t limit);
 int64_t store_reach(const struct store *s, const struct obj *objects);
 /* A read has failed: the contents are LOST, or only their tail is. */
 void store_lost(struct store *s, const struct obj *objects);
+/*
+ * A LOST store was read by a blob without elements, which loses no contents: a copy is created
+ * elsewhere, and is the only one when the blob grows back, unless the lost one is still taken for
+ * valid.
+ */
+void store_read_empty(struct store *s);
 /* Whether a LOST store reaches fewer elements than the failed read did: its tail is not read. */
 bool store_lacks_tail(const struct store *s, const struct obj *objects);
 
