@@ -45,6 +45,9 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/gemm.c \
 	%D%/op/gemm.h \
 	%D%/op/gemm_pack.c \
+	%D%/op/grouped.c \
+	%D%/op/grouped.h \
+	%D%/op/grouped_impl.h \
 	%D%/op/image_backward.c \
 	%D%/op/image_backward_impl.h \
 	%D%/op/integer.h \

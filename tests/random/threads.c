@@ -85,7 +85,7 @@ static void *reader(void *arg)
     return NULL;
 }
 
-/* Records the reads that follow() would have recorded for a single thread; they may have happened. */
+/* Records reads, as follow() does for a single thread; they may not have happened. */
 static void note_reads(void)
 {
     for (unsigned i = 0; i < OBJECTS; i++)

@@ -219,6 +219,68 @@ static void groups_of_few_channels(void)
         }
 }
 
+/* Groups of 4 or 8 channels with stride 1, whose pixels fill vectors; `i` chooses among shapes. */
+static void group_of_few(int64_t i, int64_t lines, int64_t pixels)
+{
+    uint32_t group = (uint32_t)(4 + i % 5);
+    int64_t width = i % 2 ? 4 : 8;
+    struct rig_shape s = { 1 + i % 2, width * group, width * group, { lines, pixels } };
+    ferry_op_window *w;
+    struct rig r;
+
+    rig_begin(&r, FERRY_OP_CONVOLUTION);
+    w = &r.op.params.window;
+    *w = (ferry_op_window){ .axes = 2, .group = group };
+    for (int a = 0; a < 2; a++) {
+        w->kernel[a] = i % 4 ? 3 : 2 + rig_random(4);
+        w->stride[a] = 1;
+        w->dilation[a] = 1 + (uint32_t)(i % 7 == 3);
+        w->pad[a] = i % 4 ? 1 : rig_random(w->kernel[a]);
+        w->pad_end[a] = i % 4 ? 1 : rig_random(w->kernel[a]);
+        if (rig_axis_after(w, (uint32_t)a, s.in[a]) < 1)
+            w->pad[a] = w->pad_end[a] = w->kernel[a] * w->dilation[a];
+    }
+    rig_convolution(&r, FERRY_F32, &s, i % 3 ? RIG_LAST : RIG_LAST_SLICE, RIG_PLAIN,
+                    i % 5 ? RIG_LAST : RIG_LAST_SLICE, (enum rig_bias)(i % RIG_BIASES));
+    if (i % 3 == 0)
+        rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_CLIP, -0.5, 0.75);
+    else if (i % 3 == 1)
+        rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_RELU, i % 2 ? 0 : 0.25, 0);
+    if (i % 4 == 0)
+        rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_HARD_SWISH, 1.0 / 6, 0.5);
+    if (i % 6 == 5)
+        r.op.constants = 0;
+    rig_run(&r, NULL);
+}
+
+static void groups_whose_pixels_fill_vectors(void)
+{
+    for (int64_t pixels = 1; pixels < 70; pixels++)
+        group_of_few(pixels, 1 + pixels * 7 % 12, pixels);
+    for (int64_t i = 0; i < 12; i++) /* several bands of lines, and several threads */
+        group_of_few(i, 90 + i, 30 + i);
+}
+
+/* The number of threads changes no bit. */
+static void bands_of_groups_for_every_number_of_threads(void)
+{
+    for (int64_t width = 4; width <= 8; width += 4) {
+        struct rig_shape s = { 2, 9 * width, 9 * width, { 61, 23 } };
+        struct rig r;
+
+        rig_begin(&r, FERRY_OP_CONVOLUTION);
+        r.op.params.window = (ferry_op_window){ .axes = 2,
+                                                .group = 9,
+                                                .kernel = { 3, 3 },
+                                                .stride = { 1, 1 },
+                                                .dilation = { 1, 1 },
+                                                .pad = { 1, 1 },
+                                                .pad_end = { 1, 1 } };
+        rig_convolution(&r, FERRY_F32, &s, RIG_LAST, RIG_PLAIN, RIG_LAST, RIG_PLAIN_BIAS);
+        rig_check_threads(&r);
+    }
+}
+
 static void group_a_channel(int64_t lines, int64_t pixels, int64_t step, int64_t pad,
                             int64_t pad_end)
 {
@@ -505,6 +567,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_group_a_channel_of_every_width_and_padding),
     FERRY_TEST(a_group_a_channel_with_functions),
     FERRY_TEST(groups_of_few_channels),
+    FERRY_TEST(groups_whose_pixels_fill_vectors),
+    FERRY_TEST(bands_of_groups_for_every_number_of_threads),
     FERRY_TEST(first_layers_of_every_width),
     FERRY_TEST(short_sums_of_many_tiles),
     FERRY_TEST(functions_follow_the_store),

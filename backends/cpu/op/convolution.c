@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "common/window.h"
+#include "depthwise.h"
+#include "grouped.h"
 #include "op.h"
 #include "patches.h"
 
@@ -179,60 +181,21 @@ static void trim(struct cpu_op *p)
     w->taps = w->kernel[0] * w->kernel[1] * w->kernel[2];
 }
 
-static int convolution_plan(struct cpu_op *p)
+static void plan_any_product(struct cpu_op *p)
 {
-    bool is_integer = cpu_is_integer(&p->op.in[0]);
-
-    if (!is_integer && !cpu_op_is_real(p))
-        return FERRY_EUNSUPPORTED;
-    cpu_window_make(&p->op.params.window, &p->op.in[0], &p->op.out[0], &p->plan.convolution.window);
-    find_weights(p);
-    if (is_integer)
-        return cpu_integer_convolution_plan(p);
-    cpu_op_prefer_channels_last(p);
-    if (!cpu_op_is_all(p, FERRY_F32, FERRY_OP_INPUTS, 1))
-        return 0;
-    p->plan.convolution.is_deconvolution = cpu_deconvolution_can(p);
-    p->plan.convolution.is_spread = !p->plan.convolution.is_deconvolution && cpu_spread_can(p);
-    if (p->plan.convolution.is_transposed && !p->plan.convolution.is_spread)
-        turn(p);
-    if (!p->plan.convolution.is_transposed)
-        trim(p);
-    p->plan.convolution.is_depthwise = cpu_depthwise_can(p);
-    if (p->plan.convolution.is_deconvolution) {
-        cpu_deconvolution_plan(p);
-    } else if (p->plan.convolution.is_spread) {
-        cpu_spread_plan(p);
-    } else if (p->plan.convolution.is_depthwise) {
-        cpu_depthwise_plan(p);
-    } else {
-        plan_product(p);
-        cpu_winograd_plan(p);
-        p->plan.convolution.is_planes = !p->plan.convolution.winograd.points && cpu_planes_can(p);
-        if (p->plan.convolution.is_planes) {
-            p->plan.convolution.gemm.form = CPU_GEMM_FLOATS;
-            p->answer.math = 0;
-            cpu_planes_plan(p);
-        }
-        if (p->plan.convolution.reads_planes)
-            memset(p->answer.order, 0, sizeof(p->answer.order));
+    plan_product(p);
+    cpu_winograd_plan(p);
+    if (!p->plan.convolution.winograd.points && cpu_planes_can(p)) {
+        p->plan.convolution.method = CPU_CONVOLUTION_PLANES;
+        p->plan.convolution.gemm.form = CPU_GEMM_FLOATS;
+        p->answer.math = 0;
+        cpu_planes_plan(p);
     }
-    p->plan.convolution.is_f32 = true;
-    return 0;
+    if (p->plan.convolution.reads_planes)
+        memset(p->answer.order, 0, sizeof(p->answer.order));
 }
 
 /* ---- weights -------------------------------------------------------------------------------- */
-
-/* The first output's weight of a tap, for channel 0. */
-static const float *at_tap(const struct cpu_op *p, const float *w, int64_t tap)
-{
-    const struct cpu_window *v = &p->plan.convolution.window;
-    const int64_t *wide = p->plan.convolution.w;
-    int64_t i = tap / v->kernel[2] / v->kernel[1], j = tap / v->kernel[2] % v->kernel[1];
-
-    return w + p->plan.convolution.w_first + i * wide[2] + j * wide[3] +
-           tap % v->kernel[2] * wide[4];
-}
 
 /*
  * Packs the weights of several groups as one batch: rows and columns of different groups are zeros.
@@ -250,7 +213,8 @@ static void pack_together(const struct cpu_op *p, const float *w, float *packed)
         for (int64_t row = 0; row < v->taps * channels; row++) {
             int64_t tap = row / channels, c = row % channels, within = i % together;
             int64_t k = (tap * together + within) * channels + c;
-            const float *from = at_tap(p, w, tap) + i * p->plan.convolution.w_group + c * wide[1];
+            const float *from =
+                cpu_convolution_tap(p, w, tap) + i * p->plan.convolution.w_group + c * wide[1];
             float *to = packed + i / together * cpu_gemm_packed(g);
 
             for (int64_t o = 0; o < outputs; o++)
@@ -269,8 +233,8 @@ static void pack_weights(const struct cpu_op *p, const float *w, float *packed)
     for (int64_t b = 0; b < g->batches; b++)
         for (int64_t tap = 0; tap < v->taps; tap++)
             cpu_gemm_pack(g, tap * channels, channels,
-                          at_tap(p, w, tap) + b * p->plan.convolution.w_group, wide[1], wide[0],
-                          packed + b * cpu_gemm_packed(g));
+                          cpu_convolution_tap(p, w, tap) + b * p->plan.convolution.w_group, wide[1],
+                          wide[0], packed + b * cpu_gemm_packed(g));
 }
 
 static void pack_product(const struct cpu_op *p, const float *w, float *packed)
@@ -281,22 +245,6 @@ static void pack_product(const struct cpu_op *p, const float *w, float *packed)
         pack_together(p, w, packed);
     else
         pack_weights(p, w, packed);
-}
-
-static void convolution_prepare(struct cpu_device *d, const struct cpu_op *p, const void *const *in,
-                                void *packed)
-{
-    (void)d;
-    if (p->plan.convolution.is_deconvolution)
-        cpu_deconvolution_pack(p, in[1], packed);
-    else if (p->plan.convolution.is_spread)
-        cpu_spread_pack(p, in[1], packed);
-    else if (p->plan.convolution.is_planes)
-        cpu_planes_pack(p, in[1], packed);
-    else if (p->plan.convolution.is_depthwise)
-        cpu_depthwise_pack(p, in[1], packed);
-    else
-        pack_product(p, in[1], packed);
 }
 
 /* ---- running -------------------------------------------------------------------------------- */
@@ -560,19 +508,63 @@ static void product_run(struct cpu_device *d, const struct cpu_op *p,
         cpu_gemm_do(d->workers, &r);
 }
 
+/* ---- all methods ---------------------------------------------------------------------------- */
+
+/* By cpu_convolution_method. */
+static const struct {
+    void (*plan)(struct cpu_op *p);
+    void (*pack)(const struct cpu_op *p, const float *w, float *packed);
+    void (*run)(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args);
+} methods[] = {
+    [CPU_CONVOLUTION_DIRECT] = { NULL, NULL, cpu_direct_run },
+    [CPU_CONVOLUTION_PRODUCT] = { plan_any_product, pack_product, product_run },
+    [CPU_CONVOLUTION_PLANES] = { NULL, cpu_planes_pack, cpu_planes_run },
+    [CPU_CONVOLUTION_SPREAD] = { cpu_spread_plan, cpu_spread_pack, cpu_planes_run },
+    [CPU_CONVOLUTION_DECONVOLUTION] = { cpu_deconvolution_plan, cpu_deconvolution_pack,
+                                        cpu_deconvolution_run },
+    [CPU_CONVOLUTION_DEPTHWISE] = { cpu_depthwise_plan, cpu_depthwise_pack, cpu_depthwise_run },
+    [CPU_CONVOLUTION_GROUPED] = { cpu_grouped_plan, cpu_grouped_pack, cpu_grouped_run },
+};
+
+static int convolution_plan(struct cpu_op *p)
+{
+    enum cpu_convolution_method *method = &p->plan.convolution.method;
+
+    if (!cpu_is_integer(&p->op.in[0]) && !cpu_op_is_real(p))
+        return FERRY_EUNSUPPORTED;
+    cpu_window_make(&p->op.params.window, &p->op.in[0], &p->op.out[0], &p->plan.convolution.window);
+    find_weights(p);
+    if (cpu_is_integer(&p->op.in[0]))
+        return cpu_integer_convolution_plan(p);
+    cpu_op_prefer_channels_last(p);
+    if (!cpu_op_is_all(p, FERRY_F32, FERRY_OP_INPUTS, 1))
+        return 0;
+    *method = cpu_deconvolution_can(p) ? CPU_CONVOLUTION_DECONVOLUTION
+              : cpu_spread_can(p)      ? CPU_CONVOLUTION_SPREAD
+                                       : CPU_CONVOLUTION_PRODUCT;
+    if (p->plan.convolution.is_transposed && *method != CPU_CONVOLUTION_SPREAD)
+        turn(p);
+    if (!p->plan.convolution.is_transposed)
+        trim(p);
+    if (*method == CPU_CONVOLUTION_PRODUCT)
+        *method = cpu_depthwise_can(p) ? CPU_CONVOLUTION_DEPTHWISE
+                  : cpu_grouped_can(p) ? CPU_CONVOLUTION_GROUPED
+                                       : CPU_CONVOLUTION_PRODUCT;
+    methods[*method].plan(p);
+    return 0;
+}
+
+static void convolution_prepare(struct cpu_device *d, const struct cpu_op *p, const void *const *in,
+                                void *packed)
+{
+    (void)d;
+    methods[p->plan.convolution.method].pack(p, in[1], packed);
+}
+
 static void convolution_run(struct cpu_device *d, const struct cpu_op *p,
                             const struct cpu_op_args *args)
 {
-    if (!p->plan.convolution.is_f32)
-        cpu_direct_run(d, p, args);
-    else if (p->plan.convolution.is_deconvolution)
-        cpu_deconvolution_run(d, p, args);
-    else if (p->plan.convolution.is_spread || p->plan.convolution.is_planes)
-        cpu_planes_run(d, p, args);
-    else if (p->plan.convolution.is_depthwise)
-        cpu_depthwise_run(d, p, args);
-    else
-        product_run(d, p, args);
+    methods[p->plan.convolution.method].run(d, p, args);
 }
 
 /* Plans the gradient of x, which is a transposed convolution of dy. */

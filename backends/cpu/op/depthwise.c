@@ -27,19 +27,6 @@ static bool is_last(const struct cpu_window *w)
     return w->x[1] == 1 && w->y[1] == 1;
 }
 
-/*
- * The number of steps computed here: a clamp at the store, and functions on lines after their
- * store.
- */
-static uint32_t steps_taken(const struct cpu_op *p)
-{
-    uint32_t taken = 0;
-
-    while (taken < p->op.n_epilogue && p->op.epilogue[taken].step == FERRY_STEP_UNARY)
-        taken++;
-    return taken;
-}
-
 /* The number of channels that slide_impl.h processes at a time. */
 static int64_t slide_width(const struct cpu_loops *loops)
 {
@@ -91,7 +78,7 @@ void cpu_depthwise_plan(struct cpu_op *p)
     const struct cpu_window *w = &p->plan.convolution.window;
     int64_t width = slide_width(p->loops), channels = w->channels;
 
-    p->answer.epilogue = steps_taken(p);
+    p->answer.epilogue = cpu_epilogue_functions(p);
     p->plan.convolution.is_slide = can_slide(p);
     p->plan.convolution.is_copied = !p->plan.convolution.is_slide && can_copy(p);
     if (p->plan.convolution.is_copied)
@@ -108,18 +95,15 @@ void cpu_depthwise_plan(struct cpu_op *p)
 void cpu_depthwise_pack(const struct cpu_op *p, const float *w, float *packed)
 {
     const struct cpu_window *v = &p->plan.convolution.window;
-    const int64_t *wide = p->plan.convolution.w;
     int64_t width = p->plan.convolution.is_slide    ? slide_width(p->loops)
                     : p->plan.convolution.is_copied ? COPIED_CHANNELS
                                                     : v->channels;
 
-    w += p->plan.convolution.w_first;
     for (int64_t first = 0; first < v->channels; first += width) {
         if (first + width > v->channels)
             first = v->channels - width;
         for (int64_t tap = 0; tap < v->taps; tap++) {
-            int64_t i = tap / v->kernel[2] / v->kernel[1], j = tap / v->kernel[2] % v->kernel[1];
-            const float *from = w + i * wide[2] + j * wide[3] + tap % v->kernel[2] * wide[4];
+            const float *from = cpu_convolution_tap(p, w, tap);
 
             for (int64_t c = first; c < first + width; c++)
                 *packed++ = from[c * p->plan.convolution.w_group];
@@ -139,20 +123,6 @@ struct lines {
 static int64_t up(int64_t a, int64_t b)
 {
     return a <= 0 ? 0 : (a + b - 1) / b;
-}
-
-/*
- * Applies the functions that follow the store, to some channels of a line that is still in a cache.
- */
-static void do_functions(const struct lines *s, float *y, int64_t channels)
-{
-    const struct cpu_window *w = s->depthwise.window;
-    int64_t pixels = w->y[4] == channels ? w->out[2] : 1;
-
-    if (s->steps.stored == s->steps.steps)
-        return;
-    for (int64_t i = 0; i < w->out[2]; i += pixels)
-        cpu_gemm_functions(&s->steps, pixels * channels, y + i * w->y[4]);
 }
 
 /* Computes lines, or lines of each plane if channels are not contiguous. */
@@ -177,8 +147,8 @@ static void do_lines(void *arg, int64_t first, int64_t count, int64_t piece)
             s->op->loops->depthwise_last(&s->depthwise, &l);
         else
             s->op->loops->depthwise_plane(&s->depthwise, &l, plane % planes);
-        do_functions(s, s->depthwise.y + l.y + plane % planes * w->y[1],
-                     s->is_last ? w->channels : 1);
+        cpu_epilogue_line(&s->steps, w, s->is_last ? w->channels : 1,
+                          s->depthwise.y + l.y + plane % planes * w->y[1]);
     }
 }
 
@@ -200,7 +170,8 @@ static void slide_lines(void *arg, int64_t first, int64_t count, int64_t piece)
         s->op->loops->depthwise_slide(&s->depthwise, s->depthwise.x + image * w->x[0],
                                       image * w->y[0], at, n);
         for (int64_t i = at; i < at + n; i++)
-            do_functions(s, s->depthwise.y + image * w->y[0] + i * w->y[3], w->channels);
+            cpu_epilogue_line(&s->steps, w, w->channels,
+                              s->depthwise.y + image * w->y[0] + i * w->y[3]);
     }
 }
 
@@ -232,7 +203,8 @@ static void do_bands(void *arg, int64_t begin, int64_t count, int64_t piece)
                 d, d->x + image * w->x[0], image * w->y[0], at, lines,
                 c + COPIED_CHANNELS > end ? end - COPIED_CHANNELS : c);
         for (int64_t k = at; k < at + lines; k++)
-            do_functions(&b->lines, d->y + image * w->y[0] + k * w->y[3] + from, end - from);
+            cpu_epilogue_line(&b->lines.steps, w, end - from,
+                              d->y + image * w->y[0] + k * w->y[3] + from);
     }
 }
 

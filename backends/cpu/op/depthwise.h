@@ -16,6 +16,13 @@
 #define COPIED_CHANNELS 16
 #define COPIED_MOST     (12 * 1024)
 
+/* A depthwise convolution. F32, with a contiguous bias. */
+bool cpu_depthwise_can(const struct cpu_op *p);
+void cpu_depthwise_plan(struct cpu_op *p);
+void cpu_depthwise_pack(const struct cpu_op *p, const float *w, float *packed);
+void cpu_depthwise_run(struct cpu_device *d, const struct cpu_op *p,
+                       const struct cpu_op_args *args);
+
 struct cpu_depthwise {
     const struct cpu_window *window;
     const float *x, *w;

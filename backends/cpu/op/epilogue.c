@@ -41,6 +41,26 @@ void cpu_epilogue_steps(const struct cpu_op *p, const struct cpu_op_args *args,
     }
 }
 
+uint32_t cpu_epilogue_functions(const struct cpu_op *p)
+{
+    uint32_t taken = 0;
+
+    while (taken < p->op.n_epilogue && p->op.epilogue[taken].step == FERRY_STEP_UNARY)
+        taken++;
+    return taken;
+}
+
+void cpu_epilogue_line(const struct cpu_gemm_run *r, const struct cpu_window *w, int64_t channels,
+                       float *y)
+{
+    int64_t pixels = w->y[4] == channels ? w->out[2] : 1;
+
+    if (r->stored == r->steps)
+        return;
+    for (int64_t i = 0; i < w->out[2]; i += pixels)
+        cpu_gemm_functions(r, pixels * channels, y + i * w->y[4]);
+}
+
 /* ---- the store of a product ---------------------------------------------------------------- */
 
 /* The clamp of a step, if the micro-kernel supports it. */

@@ -6,10 +6,13 @@
 #ifndef FERRY_CPU_OP_INTEGER_H
 #define FERRY_CPU_OP_INTEGER_H
 
+#include <ferry/op_desc.h>
+
 #include <stdbool.h>
 #include <stdint.h>
 
 struct cpu_isa;
+struct cpu_op;
 
 #define INTEGER_MOST_ROWS    14
 #define INTEGER_MOST_COLUMNS 32
@@ -104,5 +107,26 @@ struct cpu_integer {
                                           * INNER_PRODUCT */
     int64_t x_row;                       /* in place: bytes from a row of x to the next */
 };
+
+/*
+ * Products of bytes (integer_product.c): a convolution whose window and weights' strides are set,
+ * or an inner product whose rows are set.
+ */
+int cpu_integer_convolution_plan(struct cpu_op *p);
+int cpu_integer_inner_product_plan(struct cpu_op *p);
+/* Packs the weights of these operations (integer_pack.c). */
+void cpu_integer_pack(const struct cpu_op *p, const int8_t *w, char *packed);
+/* POOL of bytes, whose window is set (integer_pool.c). */
+int cpu_integer_pool_plan(struct cpu_op *p);
+/*
+ * The factor and the term of an epilogue, 1 and 0 without one; false if the epilogue has another
+ * step.
+ */
+bool cpu_integer_affine(const struct cpu_op *p, struct cpu_integer_store *out);
+
+static inline bool cpu_is_integer(const ferry_operand *o)
+{
+    return o->dtype == FERRY_I8 || o->dtype == FERRY_U8;
+}
 
 #endif

@@ -11,6 +11,7 @@
 
 struct cpu_patches;
 struct cpu_depthwise;
+struct cpu_grouped;
 struct cpu_line;
 struct cpu_deconvolved_line;
 struct cpu_binary_row;
@@ -47,6 +48,13 @@ struct cpu_loops {
                              int64_t first, int64_t count, int64_t c);
     void (*depthwise_plane)(const struct cpu_depthwise *d, const struct cpu_line *line,
                             int64_t channel);
+    /*
+     * Computes lines first … first + lines − 1 of an image of grouped.h, for the block of
+     * `channels` channels from `channel` on; x and y are the block's in line 0. NULL: not for this
+     * set.
+     */
+    void (*grouped)(const struct cpu_grouped *g, const float *x, float *y, int64_t first,
+                    int64_t lines, int64_t channel, int64_t channels);
     /* Computes a line of a transposed convolution. */
     void (*deconvolve)(const struct cpu_deconvolved_line *line);
     /* Computes a function of UNARY on n contiguous elements; false: the function is not supported,
@@ -115,8 +123,8 @@ const struct cpu_loops *cpu_loops_of(const struct cpu_isa *isa);
 const struct cpu_pairs *cpu_pairs_of(const struct cpu_isa *isa);
 
 /* One object per file; NULL if the compiler does not support the set. */
-extern const struct cpu_loops *const cpu_loops_avx512, *const cpu_loops_avx2, *const cpu_loops_neon,
-    *const cpu_loops_portable;
+extern const struct cpu_loops *const cpu_loops_avx512,
+    *const cpu_loops_avx2, *const cpu_loops_neon, *const cpu_loops_portable;
 /* NULL if the compiler does not support the set. */
 extern const struct cpu_pairs *const cpu_pairs_bf16;
 

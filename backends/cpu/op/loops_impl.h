@@ -10,6 +10,9 @@
 #include "depthwise_impl.h"
 
 #include "copied_impl.h"
+#if HAVE_AVX512
+#include "grouped_impl.h"
+#endif
 #include "lines_impl.h"
 #include "lrn_block_impl.h"
 #define FORM(function) NAME(function)
@@ -42,6 +45,9 @@ static const struct cpu_loops NAME(loops) = {
     .depthwise_slide = NAME(depthwise_slide),
     .depthwise_copied = NAME(depthwise_copied),
     .depthwise_plane = NAME(depthwise_plane),
+#if HAVE_AVX512
+    .grouped = NAME(grouped),
+#endif
     .deconvolve = NAME(deconvolve),
     .unary = NAME(unary),
     .slope = NAME(slope),

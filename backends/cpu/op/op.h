@@ -64,6 +64,17 @@ struct cpu_turn {
     int64_t shape[FERRY_OP_AXES], step[FERRY_OP_AXES];
 };
 
+/* The file that computes a convolution; a product is Winograd's if `winograd` has points. */
+enum cpu_convolution_method {
+    CPU_CONVOLUTION_DIRECT,  /* element by element: direct.c */
+    CPU_CONVOLUTION_PRODUCT, /* convolution.c */
+    CPU_CONVOLUTION_PLANES,  /* a product of row-major images: planes.c */
+    CPU_CONVOLUTION_SPREAD,  /* the same, transposed */
+    CPU_CONVOLUTION_DECONVOLUTION,
+    CPU_CONVOLUTION_DEPTHWISE,
+    CPU_CONVOLUTION_GROUPED
+};
+
 /* The division of a convolution into the tiles of winograd.h. */
 struct cpu_winograd {
     int64_t side, points; /* side 0: Winograd is not used */
@@ -98,18 +109,11 @@ struct cpu_op {
         struct {
             struct cpu_window window;
             int64_t w[5]; /* strides of the weights: O, C, kernel; negative if flipped */
-            int64_t w_first, w_group;  /* offsets of the first tap, and from a group to the next */
-            bool is_transposed;        /* the convolution is transposed and was not replaced by a
-                                        * normal one */
-            bool is_f32;               /* F32, otherwise computed element by element */
-            bool is_depthwise;         /* computed by depthwise.c */
-            bool is_slide;             /* depthwise by lines with a kernel of 3 × 3: slide_impl.h */
-            bool is_copied;            /* depthwise with copied lines of x: copied_impl.h */
-            bool is_planes, is_spread; /* products of row-major images (planes.c): normal, and
-                                        * transposed */
-            bool reads_planes;         /* a product with a row-major image of three channels */
-            bool is_deconvolution;     /* computed by deconvolution.c: transposed, with few
-                                        * channels */
+            int64_t w_first, w_group; /* offsets of the first tap, and from a group to the next */
+            bool is_transposed;       /* transposed, and not replaced by a normal one */
+            enum cpu_convolution_method method;
+            bool is_slide, is_copied; /* depthwise: by slide_impl.h, or by copied_impl.h */
+            bool reads_planes;        /* a product with a row-major image of three channels */
             struct cpu_gemm gemm;
             struct cpu_winograd winograd;
             struct cpu_gemm blocks[2]; /* for planes.c: the products of `block` lines or channels,
@@ -221,6 +225,11 @@ void cpu_unary_row(uint32_t function, double a, double b, double c, int64_t n, c
 uint32_t cpu_epilogue_taken(const struct cpu_op *p, bool columns_are_channels);
 void cpu_epilogue_steps(const struct cpu_op *p, const struct cpu_op_args *args,
                         struct cpu_gemm_run *r);
+/* The number of steps from the first on that are functions of UNARY. */
+uint32_t cpu_epilogue_functions(const struct cpu_op *p);
+/* Applies the functions that follow the store to `channels` channels of a line of y. */
+void cpu_epilogue_line(const struct cpu_gemm_run *r, const struct cpu_window *w, int64_t channels,
+                       float *y);
 
 /*
  * The plan functions of the rows of kernels/kinds.h; a backward pass is in the file of its kind, or
@@ -239,27 +248,6 @@ void cpu_planes_pack(const struct cpu_op *p, const float *w, float *packed);
 void cpu_spread_pack(const struct cpu_op *p, const float *w, float *packed);
 void cpu_planes_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args);
 
-/*
- * Products of bytes (integer_product.c): a convolution whose window and weights' strides are set,
- * or an inner product whose rows are set.
- */
-int cpu_integer_convolution_plan(struct cpu_op *p);
-int cpu_integer_inner_product_plan(struct cpu_op *p);
-/* Packs the weights of these operations (integer_pack.c). */
-void cpu_integer_pack(const struct cpu_op *p, const int8_t *w, char *packed);
-/* POOL of bytes, whose window is set (integer_pool.c). */
-int cpu_integer_pool_plan(struct cpu_op *p);
-/*
- * The factor and the term of an epilogue, 1 and 0 without one; false if the epilogue has another
- * step.
- */
-bool cpu_integer_affine(const struct cpu_op *p, struct cpu_integer_store *out);
-
-static inline bool cpu_is_integer(const ferry_operand *o)
-{
-    return o->dtype == FERRY_I8 || o->dtype == FERRY_U8;
-}
-
 /* A transposed convolution of images with few channels (deconvolution.c). F32. */
 bool cpu_deconvolution_can(const struct cpu_op *p);
 void cpu_deconvolution_plan(struct cpu_op *p);
@@ -267,12 +255,8 @@ void cpu_deconvolution_pack(const struct cpu_op *p, const float *w, float *packe
 void cpu_deconvolution_run(struct cpu_device *d, const struct cpu_op *p,
                            const struct cpu_op_args *args);
 
-/* A depthwise convolution (depthwise.c). F32, with a contiguous bias. */
-bool cpu_depthwise_can(const struct cpu_op *p);
-void cpu_depthwise_plan(struct cpu_op *p);
-void cpu_depthwise_pack(const struct cpu_op *p, const float *w, float *packed);
-void cpu_depthwise_run(struct cpu_device *d, const struct cpu_op *p,
-                       const struct cpu_op_args *args);
+/* The weight of a convolution's tap for the first output and channel (operand.c). */
+const float *cpu_convolution_tap(const struct cpu_op *p, const float *w, int64_t tap);
 
 /*
  * The two neighbours of a position along an axis, and the weight of the second; for nearest, both

@@ -42,24 +42,34 @@ void cpu_op_prefer_channels_last(struct cpu_op *p)
 
 /* ---- constants ------------------------------------------------------------------------------ */
 
+const float *cpu_convolution_tap(const struct cpu_op *p, const float *w, int64_t tap)
+{
+    const struct cpu_window *v = &p->plan.convolution.window;
+    const int64_t *wide = p->plan.convolution.w;
+    int64_t i = tap / v->kernel[2] / v->kernel[1], j = tap / v->kernel[2] % v->kernel[1];
+
+    return w + p->plan.convolution.w_first + i * wide[2] + j * wide[3] +
+           tap % v->kernel[2] * wide[4];
+}
+
 /* The number of words of a convolution's key. */
 #define CONVOLUTION_WORDS 7
 
 /*
- * The words that describe the form of a convolution's weights: its kind, the remaining taps, the
+ * The words that describe the form of a convolution's weights: its method, the remaining taps, the
  * groups of a batch.
  */
 static void convolution_words(const struct cpu_op *p, uint64_t *word)
 {
     const ferry_op_window *w = &p->op.params.window;
     const struct cpu_window *v = &p->plan.convolution.window;
+    enum cpu_convolution_method method = p->plan.convolution.method;
 
     word[0] = (uint64_t)p->plan.convolution.winograd.points << 56 |
               (uint64_t)p->plan.convolution.is_slide << 55 |
-              (uint64_t)p->plan.convolution.is_copied << 54 | (uint64_t)w->group << 4 |
-              w->transposed << 3 | (uint64_t)p->plan.convolution.is_transposed << 2 |
-              (uint64_t)p->plan.convolution.is_spread << 1 | p->plan.convolution.is_planes;
-    if (p->plan.convolution.is_deconvolution)
+              (uint64_t)p->plan.convolution.is_copied << 54 | (uint64_t)method << 48 |
+              (uint64_t)w->group << 2 | w->transposed << 1 | p->plan.convolution.is_transposed;
+    if (method == CPU_CONVOLUTION_DECONVOLUTION)
         word[1] = (uint64_t)v->stride[2];
     for (int i = 0; i < 3; i++)
         word[2 + i] = (uint64_t)v->kernel[i];
@@ -94,9 +104,9 @@ static uint64_t packed_key(const struct cpu_op *p, uint32_t input)
 {
     const ferry_operand *o = &p->op.in[input];
     const struct cpu_turn *turn = &p->plan.matrix.turn;
-    uint64_t word[4 * FERRY_OP_AXES + 5 + CONVOLUTION_WORDS] = {
-        p->op.kind, o->dtype, o->rank, (uint64_t)p->loops->lanes, form_of(p)
-    };
+    uint64_t word[4 * FERRY_OP_AXES + 5 + CONVOLUTION_WORDS] = { p->op.kind, o->dtype, o->rank,
+                                                                 (uint64_t)p->loops->lanes,
+                                                                 form_of(p) };
     uint64_t key = UINT64_C(14695981039346656037);
 
     if (p->op.kind == FERRY_OP_CONVOLUTION)

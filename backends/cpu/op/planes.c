@@ -339,7 +339,7 @@ static void do_spread(void *arg, int64_t task, unsigned slot)
 
 void cpu_planes_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args)
 {
-    bool spreads = p->plan.convolution.is_spread;
+    bool spreads = p->plan.convolution.method == CPU_CONVOLUTION_SPREAD;
     const struct cpu_window *w = &p->plan.convolution.window;
     const struct cpu_gemm *g = p->plan.convolution.blocks;
     int64_t group = p->op.params.window.group, block = p->plan.convolution.block, tasks;
