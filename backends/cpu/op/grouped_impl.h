@@ -3,11 +3,11 @@
  * Convolutions in groups of few channels (grouped.h), for vectors of 16 floats: see vector.h. No
  * include guard.
  *
- * The lines of x under some lines of y are turned from pixels of channels to channels of pixels. A
- * tile is a few outputs of a group by a few vectors of pixels: for each tap and channel, a vector of
- * pixels is multiplied by an output's weight. Lines follow each other at the pitch of the copied
- * lines, so that vectors cross the ends of lines; sums of the columns between two lines of y are
- * computed and not stored. A tile of a block's outputs is turned back to pixels of channels.
+ * The lines of x under some lines of y are transposed from pixels of channels to channels of
+ * pixels. A tile is a few outputs of a group by a few vectors of pixels: for each tap and channel,
+ * a vector of pixels is multiplied by an output's weight. Lines follow each other at the pitch of
+ * the copied lines, so that vectors cross the ends of lines; sums of the columns between two lines
+ * of y are computed and not stored. A block's tiles are transposed to pixels of channels.
  */
 
 /* Transposes 16 vectors. */
@@ -119,9 +119,9 @@ INLINE vec NAME(grouped_clamp)(const struct cpu_store *s, vec v)
 }
 
 /*
- * Computes the outputs of a group, four or eight, for some vectors of pixels. `x` is the first pixel
- * in the group's first channel, `bias` the first output's, and `to` has LANES · vectors floats for
- * each output.
+ * Computes the outputs of a group, four or eight, for some vectors of pixels. `x` is the first
+ * pixel in the group's first channel, `bias` the first output's, and `to` has LANES · vectors
+ * floats for each output.
  */
 INLINE void NAME(grouped_tile)(const struct NAME(grouped_sums) * s, const int outputs,
                                const int vectors, const float *x, const float *w, const float *bias,
