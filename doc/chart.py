@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A chart of README.md: chart.py MEASUREMENTS.md >chart.svg
+"""Writes a chart of README.md: chart.py MEASUREMENTS.md >chart.svg
 
-Reads the first table of a page in doc/measurements whose head begins with "| net |" or "| model |": milliseconds by net, in
-columns by program. Each group of bars is a net, each bar the time of a program relative to ferry's: longer is slower."""
+Reads the first table of a page in doc/measurements whose head begins with "| net |" or "| model |":
+milliseconds by net, in columns by program. Each group of bars is a net, and each bar the time of a program
+relative to ferry's: longer is slower."""
 
 import html
 import re
 import sys
 
-# By the first cell of the head: (column, name in the chart, colour), ferry first.
+# By the first cell of the table's head: (column, name in the chart, colour), ferry first.
 SHOWN = {"net": (("ferry, AVX-512", "ferry", "#2563a8"), ("OpenCV", "OpenCV", "#c97b1d"), ("ncnn", "ncnn", "#8a8f98")),
          "model": (("ferry", "ferry", "#2563a8"), ("onnxruntime", "ONNX Runtime", "#3f8f5b"),
                    ("OpenVINO", "OpenVINO", "#8a8f98"))}

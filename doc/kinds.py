@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The page doc/kinds.md: kinds.py FERRY >kinds.md
+"""Writes the page doc/kinds.md: kinds.py FERRY >kinds.md
 
-FERRY is the command, in an environment where it finds the sim plugin. The page has, for each kind of operation, the
-layers whose tier is no longer `own` where sim lacks the kind (option.without), by the examples of `ferry layers`."""
+FERRY is the command, in an environment in which it finds the sim plugin. For each kind of operation the page
+lists the layers whose tier is not `own` if sim lacks the kind (option.without), found by the examples of
+`ferry layers`."""
 
 import json
 import os

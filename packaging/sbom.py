@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Writes the SBOM of a release, SPDX 2.3 as JSON: sbom.py VERSION FILE... >ferry-VERSION.spdx.json
 
-FILEs are what is released: a tarball, a wheel. A wheel contains the libraries that packaging/wheel/build.sh links in, in the
-versions of this machine's Debian packages; that of the plugin cuda contains CUDA's runtime. The same files make the same
-bytes: the time is SOURCE_DATE_EPOCH's."""
+FILEs are the released files: a tarball, a wheel. A wheel contains the libraries that packaging/wheel/build.sh
+links, in the versions of this machine's Debian packages; the wheel of the plugin cuda contains CUDA's
+runtime. The same files give the same bytes: the time is that of SOURCE_DATE_EPOCH."""
 
 import hashlib
 import json

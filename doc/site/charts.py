@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Charts of the tables of times and speeds in doc/measurements: one SVG for each table (stage.py)."""
+"""Draws charts of the tables of times and speeds in doc/measurements: one SVG for each table (stage.py)."""
 
 import html
 import os
@@ -24,14 +24,15 @@ def number(cell):
 
 
 def unit_of(text):
-    """The first unit of time or speed in a text that is not that of a number, as in "for 0.35 s"."""
+    """The first unit of time or speed in a text, unless it is the unit of a number, as in "for 0.35 s"."""
     found = next((one for one in MEASURE.finditer(text) if not re.search(r"[0-9]\s?$", text[:one.start(1)])), None)
     return found and {"seconds": "s", "milliseconds": "ms", "microseconds": "us"}.get(found[1], found[1])
 
 
 def times(head, rows, caption):
-    """The columns that are times or speeds: [(index, title)], and their unit. A unit in the titles decides, else one in
-    the text before the table, else that of a cell; it then holds for all columns of numbers but ratios and the like."""
+    """The columns of times or speeds, [(index, title)], and their unit: a unit in the titles, or else one in
+    the text before the table, or else that of a cell. The unit holds for all columns of numbers except ratios
+    and the like."""
     titled = [(i, unit_of(title)) for i, title in enumerate(head) if i and unit_of(title)]
     if titled:
         unit = titled[0][1]
@@ -46,7 +47,7 @@ def times(head, rows, caption):
 
 
 def draw(head, rows, columns, unit):
-    """One group of bars for each row, whose longest bar is that of the largest number of the row."""
+    """One group of bars for each row; the longest bar is that of the row's largest number."""
     legend = 16 * len(columns)
     group = BAR * len(columns) + GAP
     height = TOP + legend + group * len(rows) + 6
@@ -91,7 +92,8 @@ def tables(text):
 
 
 def with_charts(text, name, folder):
-    """The page with a chart below each table of times, drawn into FOLDER/NAME-N.svg; and the number of charts."""
+    """Adds a chart below each table of times of a page, drawn into FOLDER/NAME-N.svg; returns the page and
+    the number of charts."""
     lines, count, shift = text.split("\n"), 0, 0
     for end, head, rows, before in tables(text):
         columns, unit = times(head, rows, before)
@@ -108,7 +110,8 @@ def with_charts(text, name, folder):
 
 
 def main(folder, pictures):
-    """Each table of times of the pages in FOLDER has its chart in PICTURES, with a bar for each time."""
+    """Checks that each table of times of the pages in FOLDER has its chart in PICTURES, with a bar for each
+    time."""
     bad, count = [], 0
     for name in sorted(os.listdir(folder)):
         if not name.endswith(".md"):

@@ -22,7 +22,7 @@ breathe_default_project = "ferry"
 breathe_domain_by_extension = {"h": "c", "hpp": "cpp"}
 breathe_domain_by_file_pattern = {"*/compat/*.h": "cpp"}
 
-# Modules of other packages that the package imports only where they are installed.
+# Modules of other packages, which the package imports only if they are installed.
 autodoc_mock_imports = ["mlserver", "pandas", "pydotplus", "skimage"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
@@ -37,7 +37,7 @@ html_last_updated_fmt = None
 
 
 def as_rst(_app, _what, _name, _obj, _options, lines):
-    """Docstrings are prose with indented examples: each paragraph becomes one of reStructuredText's."""
+    """Docstrings are prose with indented examples: converts each paragraph to reStructuredText."""
     out = []
     for paragraph in re.split(r"\n\s*\n", "\n".join(lines)):
         rows = paragraph.split("\n")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Removes declarations from Doxygen's XML that Sphinx would see twice: declared.py FOLDER.
+"""Removes declarations that Sphinx would see twice from Doxygen's XML: declared.py FOLDER.
 
-These are `typedef struct X X` and the like, since Sphinx's domain for C has one namespace, and the namespaces of C++, which
-every file would declare anew."""
+These are `typedef struct X X` and the like, because Sphinx's domain for C has one namespace, and the
+namespaces of C++, which every file would declare again."""
 
 import glob
 import re

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes what Sphinx reads for `make site`: stage.py SOURCE BUILD FOLDER.
+"""Writes the input of Sphinx for `make site`: stage.py SOURCE BUILD FOLDER.
 
-The pages of the tree are copied to the same places below FOLDER, with the files that they link to, so that their links
-hold. Three things are added: a chart below each table of times; below each block after a line "<!-- run -->" the output
-of its commands, which are run here; and pages made of lists: the commands, the manual pages, the symbols of each header
-and of Python's packages. A command that fails, or one without an example, is an error."""
+The pages of the tree are copied to the same paths below FOLDER, with the files that they link to, so that
+their links stay valid. Three things are added: a chart below each table of times; the output of the commands
+of each block after a line "<!-- run -->", which are run here; and generated pages with lists: the commands,
+the manual pages, the symbols of each header and of Python's packages. A command that fails, or one without an
+example, is an error."""
 
 import glob
 import os
@@ -19,7 +20,7 @@ import charts
 PAGES = ("README.md", "CONTRIBUTING.md", "HACKING.md", "SECURITY.md", "python/README.md", "triton/README.md")
 MODULES = ("ferry", "ferry.caffe", "ferry.caffe.io", "ferry.caffe.net_spec", "ferry.caffe.classifier",
            "ferry.caffe.detector", "ferry.caffe.coord_map", "ferry.caffe.draw", "ferry.dnn", "ferry.mlserver")
-# Packages whose names are those of their modules; an exception is described where it is declared.
+# Packages whose names are those of their modules; an exception is documented in the module that declares it.
 PACKAGES = {"ferry": "   :imported-members:\n",
             "ferry.caffe": "   :imported-members:\n   :exclude-members: Error, Unsupported\n",
             "ferry.dnn": "   :imported-members:\n   :exclude-members: Error, Unsupported\n"}
@@ -49,7 +50,8 @@ class Stage:
         return done.stdout.replace(self.build, "build").rstrip("\n")
 
     def console(self, block):
-        """A block with each command's output below it. A command begins with "$ " and ends before the next one."""
+        """A block with the output of each command below the command, which begins with "$ " and ends before
+        the next one."""
         out = []
         for command in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             printed = self.run(command)
@@ -57,7 +59,7 @@ class Stage:
         return "```console\n" + "\n".join(out) + "\n```\n"
 
     def prepare(self):
-        """A folder with the programs of the build under their names."""
+        """A folder with links to the programs of the build, by their names."""
         os.makedirs(f"{self.scratch}/bin")
         for name, program in (("ferry", "tools/ferry/ferry"), ("digits", "examples/digits"),
                               ("classify", "examples/classify"), ("first", "examples/first")):
@@ -103,7 +105,7 @@ class Stage:
                       "\n```", text, flags=re.MULTILINE)
 
     def manuals(self):
-        """The pages of section 1 are where they were made: in the build, or in a tarball's sources."""
+        """The pages of section 1 are in the folder where they were made: the build, or a tarball's sources."""
         pages = {os.path.basename(path): path for path in glob.glob(f"{self.source}/man/*.[1-9]") +
                  glob.glob(f"{self.build}/man/*.[1-9]")}
         for page, path in pages.items():
@@ -114,7 +116,7 @@ class Stage:
         self.index("manual", "Manual pages", sorted(pages, key=lambda page: (page[-1], page)))
 
     def index(self, folder, title, pages):
-        """A page that lists those of a folder."""
+        """A page that lists the pages of a folder."""
         listed = "\n".join(pages)
         self.write(f"{folder}/index.md", f"# {title}\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n")
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes include/ferry/compat/caffe/proto/caffe.pb.h: classes for the messages of caffe.proto, of what libferrynet
-knows about them. Anew whenever net/proto/schema_*.c has changed what is Caffe's own. In a build folder:
+"""Writes include/ferry/compat/caffe/proto/caffe.pb.h: classes for the messages of caffe.proto, from
+libferrynet's schema. Run it after each change of Caffe's own fields in net/proto/schema_*.c. In a build
+folder:
 
     python3 ../net/proto/caffe-messages.py .libs > ../include/ferry/compat/caffe/proto/caffe.pb.h
 
-With --proto behind the folder it writes the same messages as a .proto file: for tests with classes of protoc's.
-"""
+With --proto after the folder it writes the same messages as a .proto file, for tests with classes of protoc."""
 import ctypes
 import os
 import sys
@@ -50,7 +50,7 @@ def library(folder):
 
 
 def fields_of(lib, message):
-    """(index, field) of those that are Caffe's own."""
+    """(index, field) of Caffe's own fields."""
     for index in range(lib.ferry_proto_schema_field_count(message.encode())):
         field = Field(struct_size=ctypes.sizeof(Field))
         assert lib.ferry_proto_schema_field_at(message.encode(), index, ctypes.byref(field)) == 0
@@ -155,7 +155,7 @@ class Writer:
 
 
 class ProtoWriter(Writer):
-    """The same messages, as protoc reads them."""
+    """The same messages as a .proto file."""
 
     def message(self, name):
         if name in self.known:

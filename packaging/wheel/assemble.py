@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes a wheel: assemble.py PYTHON NATIVE LICENCES VERSION TAG FOLDER
-or that of the plugin cuda: assemble.py --cuda MAJOR PLUGIN LICENCES VERSION TAG FOLDER
+"""Writes a wheel: assemble.py PYTHON NATIVE LICENCES VERSION TAG FOLDER or the wheel of the plugin cuda:
+assemble.py --cuda MAJOR PLUGIN LICENCES VERSION TAG FOLDER
 
-PYTHON is the folder python/ of ferry, NATIVE what becomes ferry/_native of the package, PLUGIN the file ferry_cuda.so, MAJOR
-the version of CUDA, LICENCES a folder with the texts of what is linked in. Needs Python alone. The same inputs make the
-same bytes: names in order, the time of SOURCE_DATE_EPOCH (else 1980), modes 644 and 755."""
+PYTHON is the folder python/ of ferry, NATIVE the folder that becomes ferry/_native of the package, PLUGIN the
+file ferry_cuda.so, MAJOR the version of CUDA, LICENCES a folder with the licences of the linked libraries.
+Needs only Python. The same inputs give the same bytes: sorted names, the time of SOURCE_DATE_EPOCH (or 1980),
+modes 644 and 755."""
 
 import base64
 import hashlib
@@ -62,7 +63,7 @@ def mode_of(path):
 
 
 def about(name, version, licences, tag, entry_points, **metadata):
-    """(name in the wheel, bytes, mode) of what describes the wheel, but RECORD."""
+    """(name in the wheel, bytes, mode) of the metadata files except RECORD."""
     info = f"{name}-{version}.dist-info"
     for file, path in files_below(licences):
         yield f"{info}/licenses/{file}", open(path, "rb").read(), 0o644
@@ -73,7 +74,7 @@ def about(name, version, licences, tag, entry_points, **metadata):
 
 
 def contents(python, native, licences, version, tag):
-    """(name in the wheel, bytes, mode) of everything but RECORD."""
+    """(name in the wheel, bytes, mode) of all files except RECORD."""
     for name, path in files_below(os.path.join(python, "ferry")):
         if name.endswith(".py"):
             yield "ferry/" + name, open(path, "rb").read(), 0o644
@@ -85,7 +86,7 @@ def contents(python, native, licences, version, tag):
 
 
 def cuda_contents(name, major, plugin, licences, version, tag):
-    """The same of the plugin's wheel."""
+    """As above, for the plugin's wheel."""
     yield "ferry_cuda/__init__.py", CUDA_PACKAGE.encode(), 0o644
     yield "ferry_cuda/ferry_cuda.so", open(plugin, "rb").read(), 0o644
     words = {"version": version, "major": major, "next": int(major) + 1}

@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Compiles each fault of nets.list into a libferrynet and compares random nets with tests/oracle.
 
-usage: nets.py SOURCES FOLDER [--only TEXT] [--seconds N] [--devices NAME,...], in a build folder; CC
-is the compiler. FOLDER receives the libraries. Each fault is looked for in random nets from seed 1
-on that have the layer types before its colon, for at most N seconds (300); the stored cases are left
-out. A row of the table in Markdown has the seconds until a net differed, its seed and the first
-difference. Exit status 1 if all nets pass a fault, or one does not pass the library as it is.
-"""
+usage: nets.py SOURCES FOLDER [--only TEXT] [--seconds N] [--devices NAME,...], in a build folder; CC is the
+compiler. FOLDER receives the libraries. For each fault, random nets from seed 1 on run that have the layer
+types before its colon, for at most N seconds (300); the stored cases are omitted. A row of the Markdown table
+has the seconds until a net differed, its seed and the first difference. The exit status is 1 if all nets pass
+a fault, or if a net fails with the unchanged library."""
 
 import glob
 import os
@@ -18,7 +17,7 @@ import sys
 
 from ops import mutants, option
 
-#: The rooms of the library that have no fault.
+#: The rooms of the library in which no fault is made.
 OTHERS = ["solver/.libs/libferrysolverobjs.a", "op/.libs/libferryopobjs.a"]
 FOUND = re.compile(r"^FOUND after ([0-9.]+) s \(net (\S+)\): (.*)$", re.M)
 
@@ -34,7 +33,7 @@ def faults(path):
 
 
 class Builder:
-    """A folder that random nets take for a build, with a libferrynet of its own."""
+    """A folder that random nets use as a build, with a libferrynet of its own."""
 
     def __init__(self, sources, folder):
         self.sources, self.folder = sources, folder

@@ -2,18 +2,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Compiles each fault of ops.list into a sim plugin and runs `ferry check` on it.
 
-usage: ops.py SOURCES FOLDER [--only TEXT] [--groups GROUP,...], in a build folder; CC is the
-compiler. FOLDER receives the copies. --only selects faults by file or description. The rows are
-those of a table in Markdown. Exit status 1 if `ferry check` passes a mutant, or the plugin as it is
-does not pass.
-"""
+usage: ops.py SOURCES FOLDER [--only TEXT] [--groups GROUP,...], in a build folder; CC is the compiler. FOLDER
+receives the copies. --only selects faults by file or description. The output is the rows of a Markdown table.
+The exit status is 1 if `ferry check` passes a mutant, or fails the unchanged plugin."""
 
 import os
 import shutil
 import subprocess
 import sys
 
-# Prefixes of the objects that the plugin is linked from; the folders have others, too.
+# Prefixes of the objects that are linked into the plugin; the folders have other objects, too.
 OBJECTS_OF = ("ferry_sim_la", "libkernelhost_la", "libkernelplans_la")
 GROUPS = ["ops-values", "ops-steps", "ops-reuse", "ops", "ops-large", "ops-random"]
 

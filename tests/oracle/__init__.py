@@ -2,7 +2,7 @@
 """An interpreter of Caffe nets in float64, written from the definition of each layer; see
 README.md."""
 
-# each registers its types
+# each module registers its types
 from . import detection, layers_dense, layers_ferry, layers_neuron, layers_norm  # noqa: F401
 from . import layers_shape, layers_window, loss, recurrent  # noqa: F401
 from .fill import fill

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Caffe's own numbers beside the oracle's: single layers, forward and backward, and small
-models."""
+"""Compares the oracle with Caffe's own numbers: single layers, forward and backward, and small models."""
 
 import json
 import os
@@ -22,7 +21,7 @@ def cases():
 
 
 def beside(found, wanted):
-    """The largest difference over the largest value; NaN where both are NaN is equal."""
+    """The largest difference over the largest value; two NaNs are equal."""
     found, wanted = np.asarray(found, np.float64), np.asarray(wanted, np.float64)
     assert found.size == wanted.size, '%s beside %s' % (found.shape, wanted.shape)
     found = found.reshape(wanted.shape)
@@ -33,7 +32,7 @@ def beside(found, wanted):
 
 
 def share(found, wanted):
-    """The largest share of its bound that a float32 result uses."""
+    """The largest fraction of its bound that the error of a float32 result reaches."""
     wanted = np.asarray(wanted, np.float64).reshape(found.v.shape)
     apart = abs(found.v - wanted)
     shares = np.where((apart == 0) | np.isnan(wanted), 0, apart / np.maximum(found.e, 1e-300))
@@ -41,7 +40,7 @@ def share(found, wanted):
 
 
 def both(found, wanted):
-    """(difference, share of the bound)."""
+    """(difference, fraction of the bound)."""
     found = rounded(found)
     return beside(found.v, wanted), share(found, wanted)
 
@@ -58,7 +57,7 @@ def needs_of(case, count):
 
 
 def layer_case(case):
-    """key -> (difference, share of the bound), of each array that Caffe left for the case."""
+    """key -> (difference, fraction of the bound), for each array that Caffe wrote for the case."""
     data = np.load(os.path.join(folder(), 'layers', case['name'] + '.npz'))
     node = node_of(case)
     layer, n = node.layer, len(node.bottoms)
@@ -100,8 +99,8 @@ def diffs_of(case, node, tops, bottoms, data, result):
         if need and key in data and diff is not None:
             wanted = data[key]
             if layer.type == 'HingeLoss':
-                # its forward pass keeps the margins in the bottom's diff, which was overwritten
-                # before this backward pass: where the margin is 0, the numbers say nothing
+                # its forward pass stores the margins in the bottom's diff, which was overwritten before this
+                # backward pass: where the margin is 0, the numbers are meaningless
                 wanted = np.where(diff.v == 0, 0, wanted)
             result[key] = both(diff, wanted)
         elif need and key in data and key not in case.get('never_written', ''):
@@ -128,8 +127,7 @@ MODELS = (
 
 
 def load(net, path):
-    """Copies a model's weights into the layers of their names; an old file's shapes have leading
-    ones."""
+    """Copies a model's weights into the layers of the same names; shapes in old files have leading ones."""
     for name, blobs in wire.read_weights(path).items():
         if any(layer.name == name and layer.params for layer in net.layers):
             for i, blob in enumerate(blobs):
@@ -137,7 +135,7 @@ def load(net, path):
 
 
 def model_case(model):
-    """blob -> difference, and blob -> the largest share of its bound that Caffe's float32 uses."""
+    """blob -> difference, and blob -> the largest fraction of its bound that Caffe's float32 error reaches."""
     text, weights, numbers = (os.path.join(folder(), path) for path in model)
     data = np.load(numbers)
     inputs = {key[6:]: data[key] for key in data.files if key.startswith('input/')}
@@ -157,7 +155,7 @@ def model_case(model):
 
 
 REFERENCES = {
-    # opencv_caffe_refs: the model, its weights, its input if it is not blob.npy, the output
+    # opencv_caffe_refs: the model, its weights, its input unless it is blob.npy, the output
     'layer_convolution': True,
     'layer_deconvolution': True,
     'layer_inner_product': True,
@@ -171,7 +169,7 @@ REFERENCES = {
 
 
 def reference_case(name):
-    """The difference from the output that OpenCV keeps of Caffe's layer."""
+    """The difference from the output of Caffe's layer that OpenCV's tests contain."""
     path = os.path.join(folder(), 'opencv_caffe_refs', name)
     own = path + '.input.npy'
     given = np.load(own if os.path.exists(own) else os.path.join(os.path.dirname(path), 'blob.npy'))

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layers of detectors, from forks of Caffe: SSD's PriorBox and DetectionOutput, Fast R-CNN's
-ROIPooling, R-FCN's PSROIPooling, the Proposal layer of Faster R-CNN in C++. Only the poolings have
-a gradient, and to bottom 0 alone.
+"""Layers of detectors, from forks of Caffe: SSD's PriorBox and DetectionOutput, Fast R-CNN's ROIPooling,
+R-FCN's PSROIPooling, the Proposal layer of Faster R-CNN in C++. Only the poolings have a gradient, and only
+for bottom 0.
 
-A box list depends on rankings and thresholds; where the bounds leave one open, all of the top is
-undecided.
-"""
+A list of boxes depends on rankings and thresholds; if the bounds do not determine one of them, all of the top
+is undetermined."""
 
 import math
 
@@ -15,13 +14,13 @@ from .layer import Layer, layer
 from .real import FLT_MAX, Real, Sum, choose, concatenate, exp, real, stack, undecided, zeros
 from .text import Unsupported
 
-NEAR = 1e-5  # of an overlap to its threshold, where float32 may decide otherwise
+NEAR = 1e-5  # the distance of an overlap to its threshold within which float32 may decide differently
 
 
 @layer('PriorBox', field='prior_box_param', bottoms=2)
 class PriorBox(Layer):
-    """For each place of bottom 0, boxes in shares of bottom 1's size: for each min_size a square of
-    that side, then one of side √(min·max), then one of each other aspect ratio. Sizes are cut to
+    """For each position of bottom 0, boxes as fractions of bottom 1's size: for each min_size a square of
+    that side, then one of side √(min·max), then one of each other aspect ratio. Sizes are truncated to
     integers. Row 1: variances."""
 
     def ratios(self):
@@ -32,7 +31,7 @@ class PriorBox(Layer):
         return result[1:]
 
     def sides(self):
-        """(width, height) of the boxes of one place."""
+        """(width, height) of the boxes of one position."""
         small, large = self.p.floats('min_size'), self.p.floats('max_size')
         self.check(small and min(small) > 0, 'min_size must be given and positive')
         self.check(
@@ -53,7 +52,7 @@ class PriorBox(Layer):
         return values * (4 // len(values))
 
     def pair(self, both, name, given):
-        """(height, width): of `both`, or of name_h and name_w, or as given."""
+        """(height, width): from `both`, or from name_h and name_w, or the defaults."""
         if self.p.has(name + '_h') or self.p.has(name + '_w'):
             self.check(not self.p.has(both), 'both %s and %s_h', both, name)
             return self.p.float(name + '_h'), self.p.float(name + '_w')
@@ -95,7 +94,7 @@ def area(box, extra=0.0):
 
 
 def overlap(one, others, extra=0.0):
-    """Intersection over union of one box with others; `extra` 1 where the ends are pixels."""
+    """Intersection over union of one box with others; `extra` is 1 if the ends are pixels."""
     low, high = np.maximum(one[:2], others[:, :2]), np.minimum(one[2:], others[:, 2:])
     sides = np.maximum(high - low + extra, 0)
     common = sides[:, 0] * sides[:, 1]
@@ -104,8 +103,8 @@ def overlap(one, others, extra=0.0):
 
 
 def suppress(boxes, order, threshold, eta=1.0, most=None, extra=0.0):
-    """Of `order`, the boxes that overlap none kept before by more than the threshold, which shrinks
-    by eta while it is above a half; and whether an overlap was too near to it."""
+    """The boxes of `order` that overlap no previously selected box by more than the threshold, which shrinks
+    by eta while it is above a half; and whether an overlap was too close to it."""
     kept, near = [], False
     for i in order:
         if kept:
@@ -122,7 +121,7 @@ def suppress(boxes, order, threshold, eta=1.0, most=None, extra=0.0):
 
 
 def ranked(scores):
-    """The order by falling score, equal ones in their own order; and whether two are too close to
+    """The order by decreasing score, equal ones in their own order; and whether two scores are too close to
     rank."""
     order = np.argsort(-scores.v, kind='stable')
     values, bounds = scores.v[order], scores.e[order]
@@ -132,12 +131,12 @@ def ranked(scores):
 
 @layer('DetectionOutput', field='detection_output_param', bottoms=(3, 4))
 class DetectionOutput(Layer):
-    """Rows (image, label, score, box): for each class but the background the boxes whose score is
-    above the threshold, thinned by overlap; of an image the keep_top_k best. Without any, a row
-    (image, -1, …) for each. clip, a field of OpenCV's, cuts boxes to [0, 1] first."""
+    """Rows (image, label, score, box): for each class except the background, the boxes whose score is above
+    the threshold, after suppression by overlap; the keep_top_k best for each image. Without any box, a row
+    (image, -1, …) for each image. clip, a field of OpenCV, clips boxes to [0, 1] first."""
 
     def decode(self, loc, prior, variance):
-        """Boxes (priors, 4) from offsets to the priors."""
+        """Boxes (priors, 4), computed from offsets to the priors."""
         kind = self.p.enum('code_type', 'CORNER', '', 'CORNER', 'CENTER_SIZE', 'CORNER_SIZE')
         if not self.p.bool('variance_encoded_in_target'):
             loc = loc * variance
@@ -207,17 +206,17 @@ class DetectionOutput(Layer):
             scores = conf[[i for _, i in found], [label for label, _ in found]]
             order, close = ranked(scores)
             near = near or close
-            # by class again, within one by falling score
+            # by class again, within one by decreasing score
             found = sorted((found[k] for k in order[:limit]), key=lambda pair: pair[0])
         return found, near
 
 
 @layer('Proposal', field='proposal_param', bottoms=3, tops=(1, 2))
 class Proposal(Layer):
-    """Anchors moved by bottom 1 (N, 4A, H, W), cut to the image; those smaller than min_size
-    go; the pre_nms_topn best, thinned by overlap to post_nms_topn: rows (image, box), of each
-    image as many, the last ones 0. Top 1: their scores, a column. Bottom 0 (N, 2A, H, W): the second half are the scores. Bottom 2: height, width,
-    and scales of min_size."""
+    """Anchors moved by bottom 1 (N, 4A, H, W) and clipped to the image, without those smaller than min_size;
+    the pre_nms_topn best, reduced by overlap to post_nms_topn: rows (image, box), the same number for each
+    image, the last ones 0. Top 1: their scores, a column. Bottom 0 (N, 2A, H, W): the second half is the
+    scores. Bottom 2: height, width, and scales of min_size."""
 
     def anchors(self):
         base, result = self.p.int('base_size', 16), []
@@ -231,7 +230,7 @@ class Proposal(Layer):
         return np.array(result)
 
     def boxes(self, deltas, info):
-        """(H·W·A) boxes within the image, and which are large enough."""
+        """(H·W·A) boxes within the image, and which of them are large enough."""
         a, (rows, columns) = self.anchors(), deltas.shape[1:]
         stride = self.p.int('feat_stride', 16)
         y, x = np.mgrid[:rows, :columns] * float(stride)
@@ -290,8 +289,8 @@ def rounded_half_away(x):
 
 
 class Regions(Layer):
-    """Bottom 1: rows (image, x1, y1, x2, y2). Places are computed in float32, as they decide what
-    is read."""
+    """Bottom 1: rows (image, x1, y1, x2, y2). Positions are computed in float32, because they select
+    elements."""
 
     def places(self, bottoms):
         x, rois = bottoms
@@ -302,8 +301,7 @@ class Regions(Layer):
         return image, rois.v.astype(np.float32), bool((rois.e > 0).any())
 
     def bins(self, start, size, outputs, limit, inner):
-        """[low, high) of each output along one axis. `inner`: the start is added before it is
-        rounded."""
+        """[low, high) of each output along one axis. `inner`: the start is added before rounding."""
         f = np.float32
         step, result = f(size) / f(outputs), []
         for i in range(outputs):
@@ -325,7 +323,7 @@ class Regions(Layer):
 
 @layer('ROIPooling', field='roi_pooling_param', bottoms=2)
 class ROIPooling(Regions):
-    """The maximum of each of pooled_h × pooled_w bins of each region, 0 of an empty one."""
+    """The maximum over each of pooled_h × pooled_w bins of each region, 0 for an empty one."""
 
     def windows(self, bottoms):
         """(region, image, output row, output column, rows, columns)."""
@@ -348,7 +346,7 @@ class ROIPooling(Regions):
         for r, image, i, j, (a, b), (c, d) in windows:
             if a < b and c < d:
                 part = x.v[image, :, a:b, c:d]
-                # NaN is never the larger one
+                # NaN is never larger
                 v[r, :, i, j] = np.where(np.isnan(part), -FLT_MAX, part).max((1, 2))
                 e[r, :, i, j] = x.e[image, :, a:b, c:d].max((1, 2))
         return [undecided(Real(v, e, x.doubt), open_)]
@@ -360,7 +358,7 @@ class ROIPooling(Regions):
             if a >= b or c >= d:
                 continue
             part = x[image, :, a:b, c:d].reshape(x.shape[1], -1)
-            # NaN is never the larger one; a bin of NaN alone has no maximum
+            # NaN is never larger; a bin that contains only NaN has no maximum
             known = np.where(np.isnan(part.v), -FLT_MAX, part.v)
             best, some = known.argmax(1), known.max(1, keepdims=True) > -FLT_MAX
             error = part.e.max(1, keepdims=True)
@@ -380,8 +378,7 @@ class ROIPooling(Regions):
 
 @layer('PSROIPooling', field='psroi_pooling_param', bottoms=2)
 class PSROIPooling(Regions):
-    """The average of each of group × group bins, each from channels of its own; 0 of an empty
-    bin."""
+    """The average over each of group × group bins, each from channels of its own; 0 for an empty bin."""
 
     def windows(self, bottoms):
         image, rois, open_ = self.places(bottoms)

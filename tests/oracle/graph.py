@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A net: which layers it has, what feeds what, what needs a gradient, and the two passes.
+"""A net: its layers, their connections, the gradients that are needed, and the two passes.
 
-Each top has an array of its own; an in-place layer makes a new version of its blob. In Caffe the
-versions share one buffer, so after a backward pass it holds the diff of the first one.
-"""
+Each top has an array of its own; an in-place layer makes a new version of its blob. In Caffe the versions
+share one buffer, so after a backward pass the buffer contains the diff of the first version."""
 
 import numpy as np
 
@@ -49,7 +48,7 @@ def upgraded_layer(old):
 
 
 def upgraded(net):
-    """The layers of a net in today's format."""
+    """The layers of a net in the current format."""
     if net.has('layer') and net.has('layers'):
         raise NetError('both layer and layers')
     layers = net.all('layer') or [upgraded_layer(old) for old in net.all('layers')]
@@ -88,20 +87,19 @@ def included(message, state):
 
 
 class Node:
-    """A layer in its net. bottoms and tops are blob names; from and to number the versions that
-    they are."""
+    """A layer in its net. bottoms and tops are names of blobs; `from` and `to` number the versions that they
+    are."""
 
     def __init__(self, message):
         self.message = message
         self.bottoms, self.tops = list(message.all('bottom')), list(message.all('top'))
         self.weights = message.floats('loss_weight')
-        self.hidden = False  # a Split that the text does not have
+        self.hidden = False  # a Split that is not in the text
 
 
 def split(messages):
-    """Blobs that more than one consumer reads get a Split behind their producer: the diffs add up
-    there. A loss weight that the text gives counts as a consumer, a loss layer's own weight does
-    not."""
+    """Adds a Split after the producer of each blob that several consumers read: the diffs are added there. A
+    loss weight in the text counts as a consumer; the own weight of a loss layer does not."""
     nodes = [Node(message) for message in messages]
     last, users = {}, {}
     for i, node in enumerate(nodes):
@@ -147,10 +145,9 @@ def split_of(node, name, index, readers):
 
 class Net:
     def __init__(self, text, phase='TEST', level=0, stages=(), shapes=None, tiles=False):
-        """The net of a prototxt in a phase (None: that of the text's state). `shapes`: those of
-        inputs for which the text has none; without them the layers have no parameters until
-        set_input gave every input a value. `tiles`: convolutions that fit may be Winograd's, whose
-        bound is wider."""
+        """The net of a prototxt in a phase (None: that of the text's state). `shapes`: the shapes of inputs
+        for which the text has none; without them the layers have no parameters until set_input has set every
+        input. `tiles`: convolutions that fit may use Winograd's algorithm, whose bound is wider."""
         message = parse(text)
         state = message.sub('state')
         self.phase = phase or state.enum('phase', 'TEST', 'TRAIN', 'TEST')
@@ -224,8 +221,8 @@ class Net:
         self.layers = [node.layer for node in self.nodes if not node.hidden]
 
     def share_storage(self, node):
-        """storage: name -> the names whose data are one memory: a layer in place on one of them writes all. one_diff:
-        name -> the versions, in order, whose diffs are one memory too."""
+        """storage: name -> the names whose data share one memory: a layer in place on one of them writes all.
+        one_diff: name -> the versions, in order, whose diffs share one memory."""
         alike = {'Split', 'Reshape', 'Flatten'} | (
             {'Concat', 'Slice'} if len(node.bottoms) == len(node.tops) == 1 else set()
         )
@@ -276,15 +273,15 @@ class Net:
                     self.given[name] = zeros(shape)
 
     def set_input(self, name, array):
-        """Gives an input its values, and its shape. They are exact; float32's, if they are to be
-        what a float32 implementation reads."""
+        """Sets an input's values, and its shape. The values are exact, or rounded to float32 if a float32
+        implementation reads them."""
         if name not in self.inputs:
             raise NetError('%s is not an input' % name)
         self.given[name] = real(np.array(array, np.float64))
         self.prepare()
 
     def prepare(self):
-        """Once all inputs have shapes: a pass that finds the others' shapes and makes the
+        """Called when all inputs have shapes: a pass that determines the other shapes and makes the
         parameters."""
         if self.ready or any(name not in self.given for name in self.inputs):
             return
@@ -299,8 +296,7 @@ class Net:
         self.ready = True
 
     def share(self):
-        """Parameters of one name are one array; the first is the owner. learnable: the owners, in
-        order."""
+        """Parameters with one name are one array; the first is the owner. learnable: the owners, in order."""
         owners = {}
         for node in self.nodes:
             for param in node.layer.blobs:
@@ -336,9 +332,9 @@ class Net:
     # ---- gradients that are needed -----------------------------------------------------------------
 
     def find_needs(self):
-        """Caffe's rules, blob by blob: needed where a parameter below is learned (lr_mult is not
-        0), or where propagate_down says so; not needed where no loss lies above, or where all tops'
-        readers decline."""
+        """Caffe's rules, blob by blob: a diff is needed if a parameter below it is learned (lr_mult is not
+        0), or if propagate_down requires it; it is not needed without a loss above, or if all consumers of
+        the tops decline."""
         needed = {}
         for node in self.nodes:
             wanted = node.message.all('propagate_down')
@@ -387,9 +383,9 @@ class Net:
     # ---- the two passes ------------------------------------------------------------------------
 
     def begin(self):
-        """Before the first layer: `at` is each blob's version so far, `done` the layers so far. overwritten: a
-        blob was read, and then changed in place through another one of the same memory; Caffe's diffs then are
-        those of the new contents in part, and the oracle's those of the old."""
+        """Called before the first layer: `at` is the current version of each blob, `done` the layers that
+        have run. overwritten: a blob was read, and then changed in place through another blob of the same
+        memory; a part of Caffe's diffs then depends on the new contents, and the oracle's on the old ones."""
         self.at, self.done, self.overwritten = {}, [], False
 
     def run(self, node, first=False):
@@ -410,8 +406,8 @@ class Net:
         return tops
 
     def overwrite(self, node, top):
-        """Another blob of the same memory has the new contents too. What read the old ones before may want them
-        in its backward pass, where Caffe has the new ones."""
+        """Another blob of the same memory has the new contents too. A layer that read the old ones may need
+        them in its backward pass, in which Caffe has the new ones."""
         name = node.writes[0][0]
         names = self.storage[name]
         for other in names:
@@ -424,7 +420,7 @@ class Net:
         )
 
     def forward(self):
-        """The loss: the sum of all tops that have a weight, times it."""
+        """The loss: the sum of all tops with a weight, times that weight."""
         missing = [name for name in self.inputs if name not in self.given]
         if missing:
             raise NetError('no value was given for input %s' % ', '.join(missing))
@@ -439,13 +435,13 @@ class Net:
         return float(total.v)
 
     def backward(self):
-        """Diffs of blobs are those of this pass; diffs of parameters add up until
-        clear_param_diffs."""
+        """Diffs of blobs are those of this pass; diffs of parameters accumulate until clear_param_diffs."""
         self.diffs = {}
         with np.errstate(all='ignore'):
             for node in reversed(self.nodes):
                 for key, weight in zip(node.writes, node.weights):
-                    # a reader's diff replaces a loss layer's own weight; the text's has a Split
+                    # the diff of a consumer replaces a loss layer's own weight; a weight in the text has a
+                    # Split
                     if weight and key not in self.diffs:
                         self.diffs[key] = real(np.full(self.values[key].shape, weight))
                 if self.has_one_diff(node):
@@ -459,13 +455,13 @@ class Net:
 
     @staticmethod
     def has_one_diff(node):
-        """Whether the top's diff is the bottom's memory: propagate_down cannot keep it from there."""
+        """Whether the top's diff is the bottom's memory: propagate_down then has no effect on it."""
         return not (node.moves or node.in_place or node.layer.type == 'Split')
 
     def leave_diff(self, node):
-        """In place, bottom and top have one diff: where propagate_down keeps the layer from computing
-        the bottom's, the top's stays there, and the layers below read it. A type without a backward pass
-        leaves none."""
+        """In place, bottom and top have one diff: if propagate_down prevents the layer from computing the
+        bottom's diff, the top's diff stays there, and the layers below read it. A type without a backward
+        pass leaves no diff."""
         below, above = node.reads[0], node.writes[0]
         wanted = node.need and node.needs[0]
         if not wanted and above in self.diffs:
@@ -491,7 +487,8 @@ class Net:
         return self.values[name, self.version[name]]
 
     def first_diff(self, name):
-        """What Caffe's buffer holds: the diff of the earliest version that has one, in place or of the same memory."""
+        """The contents of Caffe's buffer: the diff of the earliest version that has one, in place or of the
+        same memory."""
         last = self.last(name)
         for key in self.one_diff[name]:
             if key in self.diffs:
@@ -504,7 +501,7 @@ class Net:
 
     @property
     def blobs(self):
-        """name -> values; of a blob that layers change in place, the last."""
+        """name -> values; the last ones of a blob that layers change in place."""
         return self.collect(self.last, 'v')
 
     @property
@@ -513,8 +510,8 @@ class Net:
 
     @property
     def blob_diffs(self):
-        """name -> diff, as Caffe's buffer has it after a backward pass: an in-place blob's first
-        version's."""
+        """name -> diff, as in Caffe's buffer after a backward pass: the diff of an in-place blob's first
+        version."""
         return self.collect(self.first_diff, 'v')
 
     @property
@@ -535,8 +532,8 @@ class Net:
 
     @property
     def param_diffs(self):
-        """layer name -> its parameters' accumulated diffs, None for one that has none. Sharers show
-        one sum."""
+        """layer name -> the accumulated diffs of its parameters, None without one. Layers that share a
+        parameter have one sum."""
         return self.of_params('v')
 
     @property
@@ -545,7 +542,7 @@ class Net:
 
     @property
     def fragile_values(self):
-        """Blobs whose values depend on a decision that the bounds leave open."""
+        """Blobs whose values depend on a decision that the bounds do not determine."""
         return {name for name in self.names if self.last(name).doubt}
 
     @property
@@ -554,7 +551,7 @@ class Net:
 
     @property
     def fragile_param_diffs(self):
-        """(layer name, index) of parameters likewise."""
+        """(layer name, index) of such parameters."""
         return {
             (layer.name, i)
             for layer in self.layers
@@ -564,6 +561,6 @@ class Net:
 
     @property
     def fragile(self):
-        """Blobs whose values or diffs depend on a decision that the bounds leave open. Their bounds
-        cover both outcomes, and are infinite where an index is open."""
+        """Blobs whose values or diffs depend on a decision that the bounds do not determine. Their bounds
+        include both outcomes, and are infinite if an index is undetermined."""
         return self.fragile_values | self.fragile_diffs

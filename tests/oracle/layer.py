@@ -11,14 +11,14 @@ TYPES = {}
 
 
 class Param:
-    """A parameter blob. Layers that share it hold views of one array (`data`) and one gradient
+    """A parameter blob. Layers that share it have views of one array (`data`) and one gradient
     (`owner.diff`)."""
 
     def __init__(self, data, spec):
         self.data = data
         self.owner = self
-        self.diff = None  # a Real, once a backward pass adds to it
-        self.slack = np.zeros(np.shape(data))  # the bound of what forward passes added to it
+        self.diff = None  # a Real after the first backward pass that adds to it
+        self.slack = np.zeros(np.shape(data))  # the bound of the error that forward passes have added
         self.name = spec.get('name', '')
         self.share_mode = spec.enum('share_mode', 'STRICT', 'STRICT', 'PERMISSIVE')
         self.has_lr, self.lr_mult = spec.has('lr_mult'), spec.float('lr_mult', 1.0)
@@ -32,10 +32,9 @@ class Param:
 
 
 def layer(*types, field='', bottoms=1, tops=1, loss=False, in_place=False, keeps=True, closed=()):
-    """Registers a class. `bottoms` and `tops` are a count or (least, most). `closed` bottoms get no
-    gradient from force_backward. `keeps`: an in-place layer of this type has a copy of its bottom
-    for its backward pass, as ferry promises; any other sees its top there, as in Caffe, whose buffer is
-    one."""
+    """Registers a class. `bottoms` and `tops` are a count or (least, most). `closed` bottoms get no gradient
+    from force_backward. `keeps`: an in-place layer of this type has a copy of its bottom for its backward
+    pass, as in ferry; any other type has its top there, as in Caffe, which has one buffer for both."""
 
     def register(cls):
         for name in types:
@@ -53,8 +52,8 @@ class Layer:
         self.name, self.type = message.get('name', ''), message.get('type', '')
         self.p = message.sub(self.field)
         self.blobs = []
-        self.tiles = False  # whether a convolution may be Winograd's
-        self.dry = False  # in the pass that finds shapes
+        self.tiles = False  # whether a convolution may use Winograd's algorithm
+        self.dry = False  # in the pass that determines shapes
         self.tops_wanted = len(message.all('top'))
 
     @property
@@ -66,26 +65,26 @@ class Layer:
             raise NetError('layer %s (%s): %s' % (self.name, self.type, text % arguments))
 
     def same_memory(self):
-        """Whether the top is the bottom's memory, where parameters decide."""
+        """Whether the top is the bottom's memory, if that depends on parameters."""
         return False
 
     # ---- functions of a type -------------------------------------------------------------------
 
     def setup(self, bottoms):
-        """Once, with the first bottoms: makes the parameters."""
+        """Called once, with the first bottoms: makes the parameters."""
 
     def forward(self, bottoms):
-        """The tops."""
+        """Computes the tops."""
         raise NotImplementedError
 
     def backward(self, tops, diffs, bottoms, needs):
-        """The bottoms' diffs, None for one that has none; parameter gradients by add_gradient."""
+        """Computes the bottoms' diffs, None for one without a diff; parameter gradients by add_gradient."""
         return [None] * len(bottoms)
 
     # ---- helpers -------------------------------------------------------------------------------
 
     def parameter(self, shape, filler=None, value=0.0):
-        """Declares the next parameter: filled by its filler, by a constant where there is none."""
+        """Declares the next parameter, filled by its filler, or else by a constant."""
         specs = self.message.all('param')
         index = len(self.blobs)
         spec = specs[index] if index < len(specs) else self.default_spec()
@@ -120,8 +119,8 @@ class Layer:
         return tuple(x.shape) + (1,) * (4 - x.ndim)
 
     def indices(self, x, limit):
-        """A blob's values as indices below a limit, and which of them the bounds leave open. In the
-        pass that finds shapes the values mean nothing and are brought into range."""
+        """A blob's values as indices below a limit, and which of them the bounds do not determine. In the
+        pass that determines shapes the values are meaningless and are limited to the range."""
         whole, open_ = integers(x)
         if self.dry:
             return np.clip(whole, 0, max(limit - 1, 0)), open_
@@ -136,7 +135,6 @@ def count(shape):
 
 
 def integers(x):
-    """A blob's values as C converts them to int; where a bound leaves the integer open, it is in
-    doubt."""
+    """A blob's values converted to int as in C; in doubt if a bound does not determine the integer."""
     whole = np.trunc(np.nan_to_num(x.v)).astype(np.int64)
     return whole, (x.e > 0) & (np.trunc(x.v - x.e) != np.trunc(x.v + x.e))

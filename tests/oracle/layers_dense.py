@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layers that mix or weigh whole axes: products, scales, sums, rankings, interpolation."""
+"""Layers that mix or weight whole axes: products, scales, sums, rankings, interpolation."""
 
 import numpy as np
 
@@ -90,8 +90,8 @@ class Embed(Layer):
 
 
 class Broadcast(Layer):
-    """What Scale and Bias share: a factor over the axes [axis, axis + its axes) of bottom 0, a
-    parameter or bottom 1. A factor without axes is a scalar."""
+    """The common part of Scale and Bias: a factor over the axes [axis, axis + its axes) of bottom 0, which is
+    a parameter or bottom 1. A factor without axes is a scalar."""
 
     def shape_of_parameter(self, x):
         axis, axes = self.axis(x, self.p.int('axis', 1)), self.p.int('num_axes', 1)
@@ -143,7 +143,7 @@ class Bias(Broadcast):
 
 @layer('Scale', field='scale_param', bottoms=(1, 2), in_place=True)
 class Scale(Broadcast):
-    """y = a·x, with bias_term + b: the last parameter, of a's shape."""
+    """y = a·x, or with bias_term a·x + b: b is the last parameter, of a's shape."""
 
     def setup(self, bottoms):
         shape = self.shape_of_parameter(bottoms[0]) if len(bottoms) == 1 else bottoms[1].shape
@@ -173,15 +173,15 @@ class Scale(Broadcast):
             self.add_gradient(len(self.blobs) - 1, dy.sum((0, 2)))
         da = (dy * x).sum((0, 2)).reshape(factor.shape)
         if len(bottoms) == 1 and self.wants(0):
-            # Caffe adds to the parameter's diff, but overwrites it where there is one outer item
+            # Caffe adds to the parameter's diff, but overwrites it if there is one outer item
             self.add_gradient(0, da, x.size == size or (outer == 1 and size > 1))
         return [(dy * a).reshape(bottoms[0].shape), da][: len(bottoms)]
 
 
 @layer('Eltwise', field='eltwise_param', bottoms=(2, None), in_place=True)
 class Eltwise(Layer):
-    """PROD, SUM with coefficients, or MAX: of bottoms 0 and 1 the second wins a tie, a later one
-    only if larger."""
+    """PROD, SUM with coefficients, or MAX: of equal elements of bottoms 0 and 1 the second is selected, that
+    of a later bottom only if it is larger."""
 
     def kind(self):
         return self.p.enum('operation', 'SUM', 'PROD', 'SUM', 'MAX')
@@ -246,7 +246,7 @@ class Eltwise(Layer):
 
 @layer('Axpy', bottoms=3)
 class Axpy(Layer):
-    """a·x + y, with a a number for each item and channel."""
+    """a·x + y, where a has a number for each item and channel."""
 
     def forward(self, bottoms):
         a, x, y = bottoms
@@ -297,10 +297,9 @@ class Reduction(Layer):
 
 @layer('ArgMax', field='argmax_param')
 class ArgMax(Layer):
-    """The top_k largest, of equals the larger index first (with ferry's `first`, the smaller), NaN
-    before numbers, as NumPy sorts: indices, or values, along an axis;
-    without an axis those of an item, as (N, 1, k), with out_max_val (N, 2, k): indices, then
-    values."""
+    """The top_k largest, of equal ones the larger index first (with ferry's `first`, the smaller), NaN before
+    numbers, as in NumPy's sort: indices, or values, along an axis. Without an axis, those of an item, as (N,
+    1, k), or with out_max_val as (N, 2, k): indices, then values."""
 
     def forward(self, bottoms):
         x, k = bottoms[0], self.p.int('top_k', 1)
@@ -324,7 +323,7 @@ class ArgMax(Layer):
         return [stack(parts, 1).reshape((x.shape[0], len(parts), k) + (1,) * max(x.ndim - 3, 0))]
 
     def close(self, ranked, k):
-        """Whether another may take a place among the first k."""
+        """Whether another element may be among the first k."""
         first, second = ranked[..., :-1], ranked[..., 1:]
         open_ = compare(np.equal, first, second).open[..., :k]
         return open_.any(-1, keepdims=True) if open_.size else False
@@ -332,8 +331,8 @@ class ArgMax(Layer):
 
 @layer('Accuracy', field='accuracy_param', bottoms=2, tops=(1, 2))
 class Accuracy(Layer):
-    """The share of labels that fewer than top_k others reach: one that is equal counts against the
-    label. Top 1: the same for each class, 0 for one without samples."""
+    """The fraction of labels that fewer than top_k others reach: an equal one counts against the label. Top
+    1: the same for each class, 0 for a class without samples."""
 
     def forward(self, bottoms):
         x, labels = bottoms
@@ -349,7 +348,7 @@ class Accuracy(Layer):
         index, doubtful = self.indices(labels.reshape(-1)[kept], classes)
         own = rows[np.arange(len(index)), index].reshape(-1, 1)
         reaches = rows >= own
-        # the label reaches itself
+        # includes the label itself
         right = reaches.holds.sum(1) - 1 < k
         open_ = reaches.open & (np.arange(classes) != index[:, None])
         open_ = open_.any(1) | doubtful
@@ -365,8 +364,8 @@ class Accuracy(Layer):
 
 @layer('Upsample', field='upsample_param', bottoms=(1, 2))
 class Upsample(Layer):
-    """With a mask (SegNet, ENet): each value to the index that max pooling left, of two for one
-    place the later; without (YOLO): each value `scale` times in both directions."""
+    """With a mask (SegNet, ENet): each value goes to the index from max pooling; of two for one position the
+    later one is kept. Without a mask (YOLO): each value is repeated `scale` times in both directions."""
 
     def scales(self):
         both = self.p.int('scale', 2)
@@ -413,7 +412,7 @@ class Upsample(Layer):
 
 @layer('Interp', field='interp_param')
 class Interp(Layer):
-    """Bilinear, corners on corners: y = A·x·Bᵀ. Negative pads crop the bottom first."""
+    """Bilinear interpolation with aligned corners: y = A·x·Bᵀ. Negative pads crop the bottom first."""
 
     def sizes(self, x):
         p = self.p
@@ -431,8 +430,8 @@ class Interp(Layer):
         return part, inner, outer
 
     def matrix(self, n, m):
-        """(m, n): m points over n, the first and the last on the ends. A coordinate's own error
-        moves weight between neighbours."""
+        """(m, n): m points over n, the first and the last at the ends. The error of a coordinate moves weight
+        between neighbours."""
         weights = np.zeros((m, n))
         at = np.arange(m) * ((n - 1) / (m - 1) if m > 1 else 0.0)
         low = np.minimum(at.astype(int), n - 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""ferry's own layer types, from ONNX's definition of the operators that they stand for."""
+"""ferry's own layer types, from ONNX's definitions of the corresponding operators."""
 
 import itertools
 import math
@@ -12,7 +12,8 @@ from .real import Real, Sum, choose, exp, log, power
 
 
 def collapsed(x, shape):
-    """The gradient of what was broadcast: sums over the axes where `shape` has one element, or none."""
+    """The gradient of a broadcast operand: sums over the axes along which `shape` has one element, or lacks
+    the axis."""
     more = x.ndim - len(shape)
     axes = tuple(i for i in range(x.ndim) if i < more or (shape[i - more] == 1 and x.shape[i] != 1))
     return (x.sum(axes, keepdims=True) if axes else x).reshape(shape)
@@ -83,7 +84,7 @@ class LogSoftmax(Layer):
 
 @layer('Pad', field='pad_param')
 class Pad(Layer):
-    """NumPy's pad, after the elements that negative numbers take away."""
+    """NumPy's pad, after the elements of negative pads are removed."""
 
     def widths(self, x):
         begin, end = self.p.ints('begin'), self.p.ints('end')
@@ -118,7 +119,7 @@ class Pad(Layer):
 
 @layer('Reduce', field='reduce_param')
 class Reduce(Layer):
-    """Sums, means, largest values over the listed axes."""
+    """Sums, means or maxima over the listed axes."""
 
     def axes(self, x):
         axes = tuple(sorted({self.axis(x, i) for i in self.p.ints('axis')}))
@@ -158,8 +159,7 @@ class Reduce(Layer):
 
 @layer('Resize', field='resize_param')
 class Resize(Layer):
-    """Each axis by itself: an output is a sum of inputs, weighted by their distance from its
-    coordinate."""
+    """Each axis separately: an output is a sum of inputs, weighted by their distance from its coordinate."""
 
     def sizes(self, x):
         """Axis, elements, and the ratio of coordinates."""
@@ -227,7 +227,7 @@ class Resize(Layer):
         return w
 
     def along(self, x, axis, w):
-        """Each row of w by x along an axis. A weight is a rounded function of a coordinate."""
+        """Multiplies each row of w by x along an axis. A weight is a rounded function of a coordinate."""
         moved = x.map(lambda a: np.moveaxis(a, axis, 0))
         flat = moved.reshape(moved.shape[0], -1)
         weights = Real(w, (w % 1 != 0) * 2e-6)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layers that map each element on its own: y = f(x), dx = dy·f'(x).
+"""Layers that compute each element separately: y = f(x), dx = dy·f'(x).
 
-In place, a backward pass that reads the bottom reads the top instead, because both are one buffer
-in Caffe; the graph hands it over. ReLU and ELU with slopes ≥ 0 do not notice; AbsVal, BNLL, Clip,
-Log and Power compute another gradient in place than elsewhere.
+In place, a backward pass that reads the bottom reads the top instead, because both are one buffer in Caffe; the graph
+passes the top. This does not affect ReLU and ELU with slopes ≥ 0; AbsVal, BNLL, Clip, Log and Power compute another
+gradient in place than otherwise.
 """
 
 import math
@@ -172,7 +172,7 @@ class Mish(Neuron):
 
 
 class HardSigmoidal(Neuron):
-    """Of h = alpha·x + beta between 0 and 1."""
+    """A function of h = alpha·x + beta between 0 and 1."""
 
     alpha = 1 / 6
     beta = 0.5
@@ -195,7 +195,7 @@ class HardSigmoidBase(HardSigmoidal):
 
 @layer('HardSigmoid', in_place=True)
 class HardSigmoid(HardSigmoidBase):
-    """As Keras has it."""
+    """HardSigmoid as in Keras."""
 
     alpha = 0.2
 
@@ -238,8 +238,7 @@ class GELU(Neuron):
 
 @layer('Power', field='power_param', in_place=True)
 class Power(Neuron):
-    """(shift + scale·x)^power. Caffe's slope is power·scale·y/(shift + scale·x): NaN where that is
-    0/0."""
+    """(shift + scale·x)^power. Caffe's slope is power·scale·y/(shift + scale·x): NaN for 0/0."""
 
     def parts(self):
         return self.p.float('power', 1), self.p.float('scale', 1), self.p.float('shift', 0)
@@ -267,7 +266,7 @@ class Power(Neuron):
 
     def backward(self, tops, diffs, bottoms, needs):
         p, scale, _ = self.parts()
-        if p * scale == 0:  # also where the incoming diff is infinite or NaN
+        if p * scale == 0:  # also if the incoming diff is infinite or NaN
             return [real(np.zeros(bottoms[0].shape))]
         return super().backward(tops, diffs, bottoms, needs)
 
@@ -321,7 +320,7 @@ class Dropout(Neuron):
 
 @layer('PReLU', field='prelu_param', in_place=True)
 class PReLU(Layer):
-    """max(x, 0) + a·min(x, 0), a slope a channel (axis 1) or one for all; at 0 the slope is a."""
+    """max(x, 0) + a·min(x, 0), with a slope for each channel (axis 1) or one for all; at 0 the slope is a."""
 
     def setup(self, bottoms):
         x = bottoms[0]

@@ -8,10 +8,10 @@ from .text import Message
 
 @layer('BatchNorm', field='batch_norm_param', in_place=True)
 class BatchNorm(Layer):
-    """(x - mean) / sqrt(variance + eps), by channel (axis 1). The parameters: sums of means and
-    variances, and the weight of these sums, by which they are divided (0: they count as 0). With
-    batch statistics each forward pass, in TEST too, multiplies all three by the fraction and adds
-    mean, m/(m-1)·variance and 1. scale_bias, NVCaffe's: two more parameters."""
+    """(x - mean) / sqrt(variance + eps), by channel (axis 1). The parameters are sums of means and of
+    variances, and the weight of these sums, by which they are divided (if it is 0, they count as 0). With
+    batch statistics each forward pass, in TEST too, multiplies all three by the fraction and adds mean,
+    m/(m-1)·variance and 1. scale_bias (NVCaffe): two more parameters."""
 
     def default_spec(self):
         return Message(lr_mult=[0 if len(self.blobs) < 3 else 1])
@@ -21,7 +21,7 @@ class BatchNorm(Layer):
         self.check(x.ndim >= 2, 'the bottom has fewer than 2 axes')
         statistics = self.message.all('param')[:3]
         for spec in statistics:
-            # three specifications are what old files have: their multipliers become 0
+            # old files have three specifications: their multipliers become 0
             self.check(
                 len(statistics) == 3 or spec.float('lr_mult', 1) == 0,
                 'statistics cannot be learned',
@@ -96,9 +96,8 @@ class BatchNorm(Layer):
 
 @layer('BN', field='bn_param', in_place=True)
 class BN(Layer):
-    """SegNet's. LEARN: batch statistics, variance E(x²) - E(x)², eps 1e-9; then scale and shift,
-    parameters (1, C, 1, 1). INFERENCE: scale and shift alone. Both overwrite the parameters'
-    diffs."""
+    """SegNet's BN. LEARN: batch statistics, variance E(x²) - E(x)², eps 1e-9; then scale and shift,
+    parameters (1, C, 1, 1). INFERENCE: only scale and shift. Both overwrite the parameters' diffs."""
 
     def setup(self, bottoms):
         shape = (1, self.legacy4(bottoms[0])[1], 1, 1)
@@ -135,8 +134,8 @@ class BN(Layer):
 
 @layer('MVN', field='mvn_param', in_place=True)
 class MVN(Layer):
-    """Mean 0 and variance 1 of each channel, or item: division by sqrt(variance) + eps, eps outside
-    the root. The top has 4 axes."""
+    """Mean 0 and variance 1 for each channel, or item: divides by sqrt(variance) + eps, with eps outside the
+    root. The top has 4 axes."""
 
     def rows(self, x):
         n, c = self.legacy4(x)[:2]
@@ -160,9 +159,9 @@ class MVN(Layer):
 
 @layer('Normalize', field='norm_param')
 class Normalize(Layer):
-    """SSD's: x / sqrt(Σ x² + eps) over channels, or over channels and space; then a scale, one or a
-    channel's. The gradient is that of the function, as ferry's; SSD's takes dy·x together before it
-    multiplies by the scale, and is the same only where the scale does not differ by channel."""
+    """SSD's Normalize: x / sqrt(Σ x² + eps) over channels, or over channels and space; then a scale, one for
+    all or one for each channel. The gradient is that of the function, as in ferry; SSD's sums dy·x before it
+    multiplies by the scale, and equals it only if all channels have the same scale."""
 
     def setup(self, bottoms):
         self.check(bottoms[0].ndim >= 2, 'the bottom has fewer than 2 axes')
@@ -194,7 +193,7 @@ class Normalize(Layer):
 
 
 def softmax(x, axis):
-    """exp(x - max) / Σ; the shift cancels, so its bound does not count."""
+    """exp(x - max) / Σ; the shift cancels, so its bound is not added."""
     e = exp(x - x.max(axis, keepdims=True).exact())
     return e / e.sum(axis, keepdims=True)
 

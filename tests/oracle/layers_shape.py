@@ -18,8 +18,7 @@ def shape(message):
 
 
 class Source(Layer):
-    """Tops come from outside by Net.set_input; `declared` are their shapes before that, None where
-    unknown."""
+    """Tops whose values Net.set_input sets; `declared` are their shapes before that, None if unknown."""
 
     def declared(self):
         return [None] * self.tops_wanted
@@ -55,7 +54,7 @@ class MemoryData(Source):
 
 @layer('Data', 'HDF5Data', 'ImageData', 'WindowData', bottoms=0, tops=(1, None))
 class File(Source):
-    """What reads a file: its tops are inputs of unknown shape."""
+    """Layers that read a file: their tops are inputs of unknown shape."""
 
 
 @layer('DummyData', field='dummy_data_param', bottoms=0, tops=(1, None))
@@ -92,8 +91,9 @@ class DummyData(Source):
 
 @layer('Parameter', field='parameter_param', bottoms=0, tops=1)
 class Parameter(Layer):
-    """The top has the parameter's values. Its gradient is added to the parameter's: in Caffe both are one
-    array, so that it replaces what other layers of a shared parameter or an earlier pass added."""
+    """The top has the parameter's values. Its gradient is added to the parameter's. In Caffe both are one
+    array, so that it replaces the gradient that other layers with the parameter, or an earlier pass, have
+    added."""
 
     def setup(self, bottoms):
         self.parameter(shape(self.p.sub('shape')))
@@ -108,7 +108,7 @@ class Parameter(Layer):
 
 @layer('Silence', 'HDF5Output', bottoms=(1, None), tops=0)
 class Silence(Layer):
-    """Consumes its bottoms; their diffs become zero where they are wanted."""
+    """Consumes its bottoms; their diffs become zero if they are needed."""
 
     def forward(self, bottoms):
         return []
@@ -119,7 +119,7 @@ class Silence(Layer):
 
 @layer('Split', tops=(1, None))
 class Split(Layer):
-    """Copies; the diffs add up."""
+    """Copies; the diffs are added."""
 
     def forward(self, bottoms):
         return [bottoms[0]] * self.tops_wanted
@@ -196,7 +196,7 @@ class Slice(Layer):
 
 
 class SameElements(Layer):
-    """A view of other shape."""
+    """A view with another shape."""
 
     def shape(self, x):
         raise NotImplementedError
@@ -212,15 +212,15 @@ class SameElements(Layer):
 class Flatten(SameElements):
     def shape(self, x):
         start, end = self.axis(x, self.p.int('axis', 1)), self.axis(x, self.p.int('end_axis', -1))
-        # Of an end before the start Caffe's CHECK leaves one case: an axis of 1 is put in.
+        # If the end is before the start, Caffe's CHECK permits one case: an axis of 1 is inserted.
         self.check(start <= end + 1, 'end_axis %d before axis %d', end, start)
         return x.shape[:start] + (count(x.shape[start : end + 1]),) + x.shape[end + 1 :]
 
 
 @layer('Reshape', field='reshape_param')
 class Reshape(SameElements):
-    """axis and num_axes say which axes are replaced; a negative axis counts from one past the end.
-    0 copies the bottom's dimension at the same place after axis, -1 takes what is left."""
+    """axis and num_axes select the axes that are replaced; a negative axis counts from one past the end. 0
+    copies the bottom's dimension at the same position after axis, -1 is the remaining count."""
 
     def shape(self, x):
         wanted = self.p.sub('shape').ints('dim')
@@ -285,8 +285,8 @@ class Tile(Layer):
 
 @layer('Filter', bottoms=(2, None), tops=(1, None))
 class Filter(Layer):
-    """The items (axis 0) at which the last bottom, the selector, is not 0; others get a gradient of
-    0. The first reshape, before there are values, lets all pass."""
+    """The items (axis 0) for which the last bottom, the selector, is not 0; other items get a gradient of 0.
+    The first reshape, before there are values, selects all items."""
 
     def chosen(self, bottoms):
         selector = bottoms[-1]
@@ -316,7 +316,7 @@ class Filter(Layer):
 
 @layer('BatchReindex', bottoms=2)
 class BatchReindex(Layer):
-    """Items of bottom 0 by bottom 1's indices; an item taken twice gets both gradients."""
+    """Items of bottom 0 by bottom 1's indices; an item selected twice gets both gradients."""
 
     def taken(self, bottoms):
         self.check(bottoms[1].ndim == 1, 'bottom 1 has %d axes', bottoms[1].ndim)
@@ -337,7 +337,7 @@ class BatchReindex(Layer):
 
 @layer('Permute', field='permute_param')
 class Permute(Layer):
-    """The axes in `order`, then those not named, in their own order."""
+    """The axes in `order`, then the remaining ones, in their own order."""
 
     def order(self, x):
         order = self.p.ints('order')
@@ -361,7 +361,7 @@ class Permute(Layer):
 
 @layer('ShuffleChannel', field='shuffle_channel_param')
 class ShuffleChannel(Layer):
-    """group × rest channels are read as rest × group."""
+    """Reads group × rest channels as rest × group."""
 
     def shuffle(self, x, rows):
         self.check(

@@ -10,12 +10,12 @@ from .real import FLT_MAX, Real, Sum, biased, concatenate, power, stack, undecid
 from .text import Unsupported
 
 WINOGRAD_CHANNELS = 4  # the floats of the shortest vector: no convolution of fewer channels
-WINOGRAD_LOOSE = 16  # how much larger the rounding of a convolution by tiles is
+WINOGRAD_LOOSE = 16  # the factor by which the rounding errors of a convolution by tiles are larger
 
 
 class Window:
-    """A kernel's places: for each offset within the kernel, the slice of the padded image that it
-    meets at all outputs."""
+    """A kernel's positions: for each offset within the kernel, the slice of the padded image under it for all
+    outputs."""
 
     def __init__(self, owner, axes):
         p = owner.p
@@ -48,7 +48,7 @@ class Window:
         )
 
     def inputs(self, outputs):
-        """The size of the image that has so many outputs: deconvolution's."""
+        """The size of the image for a number of outputs, for deconvolution."""
         extents = [d * (k - 1) + 1 for d, k in zip(self.dilation, self.kernel)]
         return tuple(
             s * (n - 1) + e - 2 * p for n, p, e, s in zip(outputs, self.pad, extents, self.stride)
@@ -73,8 +73,8 @@ ALL = (slice(None),)
 
 
 def cross(window, x, w, outputs, loose=1):
-    """Σ over channels and offsets: x (N, G, C, image…) with w (G, O, C, kernel…) -> (N, G, O,
-    outputs…). `loose` multiplies the bound of its own rounding."""
+    """Σ over channels and offsets: x (N, G, C, image…) with w (G, O, C, kernel…) -> (N, G, O, outputs…).
+    `loose` multiplies the bound of its own rounding errors."""
     padded = window.padded(x, 3)
     n, g, c = x.shape[:3]
     total = Sum((n, g, w.shape[1], count(outputs)))
@@ -115,7 +115,7 @@ def correlate(window, x, y, shape):
         right = part.map(lambda a: a.transpose(1, 0, 3, 2)).reshape(g, -1, c)
         total.product(left, right, ALL * 3 + offset)
         terms = left.shape[-1]
-    total.terms = terms  # each offset has a sum of its own
+    total.terms = terms  # each offset has a separate sum
     return total.real()
 
 
@@ -213,7 +213,7 @@ class Convolution(Convolutional):
 
 @layer('Deconvolution', field='convolution_param', bottoms=(1, None), tops=(1, None))
 class Deconvolution(Convolutional):
-    """Convolution's backward pass as forward; weights (in, out/group, kernel…)."""
+    """The backward pass of Convolution as a forward pass; weights (in, out/group, kernel…)."""
 
     transposed = True
 
@@ -226,7 +226,7 @@ class Deconvolution(Convolutional):
     tops=(1, None),
 )
 class Depthwise(Convolutional):
-    """A convolution with a group for each channel, whatever `group` says."""
+    """A convolution with a group for each channel, regardless of `group`."""
 
     def groups(self):
         return self.channels
@@ -265,9 +265,9 @@ class Im2col(Layer):
 
 
 class Pool:
-    """Caffe's 2-d pooling. The output size is rounded up; with padding, a last window that would
-    start in the padding behind the image is dropped. The average divides by the window clipped to
-    the padded image."""
+    """Caffe's 2-d pooling. The output size is rounded up; with padding, a last window that would begin in the
+    padding after the image is dropped. The average divides by the size of the window clipped to the padded
+    image."""
 
     def __init__(self, owner, method, kernel, stride, pad, round_up=True):
         owner.check(min(kernel) > 0 and min(stride) > 0, 'kernel %s, stride %s', kernel, stride)
@@ -296,7 +296,7 @@ class Pool:
         return tuple(result)
 
     def frame(self, x, value):
-        """x with its padding in front and enough behind it, so that every window lies within."""
+        """x with its padding before it, and with enough after it for every window."""
         out = self.size(x.shape[2:])
         behind = [
             max((o - 1) * s + k - p - n, 0)
@@ -336,9 +336,8 @@ class Pool:
         return (Ellipsis,) + tuple(slice(p, p + n) for p, n in zip(self.pad, x.shape[2:]))
 
     def windows(self, x):
-        """Values and bounds of each window's elements, in scan order along axis 0, and their
-        indices in the image. What lies outside is -inf; NaN, which is never larger, counts as that.
-        """
+        """Values and bounds of each window's elements, in scan order along axis 0, and their indices in the
+        image. Elements outside are -inf; NaN, which is never larger, counts as -inf."""
         framed, out = self.frame(x, -np.inf)
         v = np.stack([framed.v[place] for _, place in self.places(out)])
         e = np.stack([framed.e[place] for _, place in self.places(out)])
@@ -350,8 +349,8 @@ class Pool:
         return np.where(np.isnan(v), -np.inf, v), e, np.array(index)
 
     def maximum(self, x):
-        """The largest of each window and its index in the image; the first of equals wins. Which
-        elements the bounds let be the largest beside another, likewise along axis 0."""
+        """The maximum of each window and its index in the image; of equal ones the first. Also the elements
+        that may be the maximum according to the bounds, along axis 0."""
         v, e, index = self.windows(x)
         winner, best, bound = v.argmax(0), v.max(0), e.max(0)
         found = best > -FLT_MAX
@@ -446,8 +445,7 @@ class Pooling(Layer):
 
 @layer('SPP', field='spp_param')
 class SPP(Layer):
-    """Level i pools into 2^i × 2^i bins; the levels, flattened, are side by side. One level alone
-    stays 4-d."""
+    """Level i pools into 2^i × 2^i bins; the flattened levels are concatenated. A single level stays 4-d."""
 
     def pools(self, x):
         self.check(x.ndim == 4, 'the bottom has %d axes, not 4', x.ndim)
@@ -478,7 +476,7 @@ class SPP(Layer):
 
 @layer('LRN', field='lrn_param')
 class LRN(Layer):
-    """Across channels: y = x·s^-β, s = k + α/n·Σ x² over n channels. Within one: s = 1 + α·(average
+    """Across channels: y = x·s^-β, s = k + α/n·Σ x² over n channels. Within a channel: s = 1 + α·(average
     pooling of x² over n × n with padding); k is ignored."""
 
     def settings(self, x):
@@ -492,7 +490,7 @@ class LRN(Layer):
         return self.p.enum('norm_region', regions[0], *regions) == regions[1]
 
     def neighbours(self, x, n):
-        """Σ over n channels around each."""
+        """Σ over the n channels around each channel."""
         padded = x.pad([(0, 0), (n // 2, n // 2), (0, 0), (0, 0)])
         total = Sum(x.shape)
         for i in range(n):

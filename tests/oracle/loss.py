@@ -9,7 +9,7 @@ from .real import FLT_MIN, Real, choose, exp, log, real, sigmoid, sqrt, undecide
 from .wire import read_blob
 
 MODES = ('FULL', 'VALID', 'BATCH_SIZE', 'NONE')
-LEAST = float(np.float32(1e-20))  # of a probability under a logarithm
+LEAST = float(np.float32(1e-20))  # the least probability in a logarithm
 
 
 class Loss(Layer):
@@ -17,7 +17,7 @@ class Loss(Layer):
         self.check(bottoms[0].shape[:1] == bottoms[1].shape[:1], 'data and labels differ in axis 0')
 
     def normalizer(self, default, outer, inner, valid):
-        """What the sum is divided by: at least 1. `normalize` is the old field."""
+        """The divisor of the sum, at least 1. `normalize` is the old field."""
         q = self.message.sub('loss_param')
         mode = q.enum('normalization', default, *MODES)
         if q.has('normalize') and not q.has('normalization'):
@@ -25,7 +25,7 @@ class Loss(Layer):
         return max(1, {'FULL': outer * inner, 'VALID': valid, 'BATCH_SIZE': outer, 'NONE': 1}[mode])
 
     def kept(self, labels):
-        """Which labels are not the one to ignore."""
+        """The labels that are not the ignored one."""
         q = self.message.sub('loss_param')
         if not q.has('ignore_label'):
             return np.ones(labels.shape, bool)
@@ -33,8 +33,8 @@ class Loss(Layer):
 
 
 class Classes(Loss):
-    """One label for each position beside the class axis: x as (outer, classes, inner), labels
-    (outer, inner)."""
+    """One label for each position outside of the class axis: x as (outer, classes, inner), labels (outer,
+    inner)."""
 
     def parts(self, bottoms, axis):
         self.same_items(bottoms)
@@ -49,14 +49,14 @@ class Classes(Loss):
 
 
 def choose_kept(labels, kept):
-    """The labels, 0 where they are ignored."""
+    """The labels, 0 for ignored ones."""
     return Real(np.where(kept, labels.v, 0), np.where(kept, labels.e, 0), labels.doubt)
 
 
 @layer('SoftmaxWithLoss', field='softmax_param', bottoms=2, tops=(0, 2), loss=True, closed=(1,))
 class SoftmaxWithLoss(Classes):
-    """-Σ log(max(p(label), FLT_MIN)), by default over the labels that count. Top 1: the
-    probabilities."""
+    """-Σ log(max(p(label), FLT_MIN)), divided by default by the number of labels that are not ignored. Top 1:
+    the probabilities."""
 
     def divisor(self, kept):
         return self.normalizer('VALID', kept.shape[0], kept.shape[1], int(kept.sum()))
@@ -81,8 +81,7 @@ class SoftmaxWithLoss(Classes):
     'InfogainLoss', field='infogain_loss_param', bottoms=(2, 3), tops=(0, 2), loss=True, closed=(1,)
 )
 class InfogainLoss(Classes):
-    """-Σ over classes of H[label, class]·log(max(p, 1e-20)), p the softmax. H is bottom 2 or a
-    file."""
+    """-Σ over classes of H[label, class]·log(max(p, 1e-20)), where p is the softmax. H is bottom 2 or a file."""
 
     def matrix(self, bottoms, classes):
         if len(bottoms) > 2:
@@ -121,7 +120,7 @@ class InfogainLoss(Classes):
 
 @layer('SigmoidCrossEntropyLoss', bottoms=2, tops=(0, 1), loss=True, closed=(1,))
 class SigmoidCrossEntropyLoss(Loss):
-    """Σ max(x, 0) - x·t + log(1 + exp(-|x|)), by default over the items."""
+    """Σ max(x, 0) - x·t + log(1 + exp(-|x|)), divided by default by the number of items."""
 
     def parts(self, bottoms):
         self.same_items(bottoms)

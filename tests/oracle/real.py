@@ -1,25 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Arrays of float64 that carry a bound: how far a float32 implementation may be from them.
+"""Arrays of float64 with a bound: the largest possible error of a float32 implementation.
 
-Each operation adds its own rounding to the bounds of its operands, carried through |derivative|:
-first-order running error analysis. A sum of n terms is bounded for every order of summation, by
-n·EPS·Σ|term|. A decision (a comparison) that the bounds leave open is a doubt: the result's bound
-then covers both outcomes.
-"""
+Each operation adds its own rounding error to the bounds of its operands, which are multiplied by
+|derivative|: first-order running error analysis. The bound of a sum of n terms, n·EPS·Σ|term|, holds for
+every order of summation. A decision (a comparison) that the bounds do not determine is a doubt: the result's
+bound then includes both outcomes."""
 
 import math
 
 import numpy as np
 
-EPS = 2.0**-23  # twice float32's unit roundoff: GPUs' divisions are not correctly rounded
-TINY = 1e-37  # where float32 is denormal or flushed to zero
+EPS = 2.0**-23  # twice float32's unit roundoff, because divisions of GPUs are not correctly rounded
+TINY = 1e-37  # below this, float32 is denormal or flushed to zero
 HUGE = 1e38
 FLT_MAX = float(np.finfo(np.float32).max)
 FLT_MIN = float(np.finfo(np.float32).tiny)
 
 
 class Real:
-    """Values v, bounds e of the same shape, and whether a doubt is in the bounds."""
+    """Values v, bounds e of the same shape, and whether the bounds include a doubt."""
 
     __slots__ = ('v', 'e', 'doubt')
     __array_ufunc__ = None
@@ -42,7 +41,7 @@ class Real:
         return self.v.size
 
     def map(self, f):
-        """What moves elements and computes nothing: f is applied to values and bounds alike."""
+        """Operations that move elements and compute nothing: f is applied to values and to bounds."""
         return Real(f(self.v), f(self.e), self.doubt)
 
     def reshape(self, *shape):
@@ -121,12 +120,12 @@ class Real:
         )
 
     def exact(self):
-        """The values as constants: for a shift or a scale that cancels out of the result."""
+        """The values as constants, for a shift or a scale that cancels out of the result."""
         return Real(self.v)
 
 
 class Decision:
-    """The outcome of a comparison, and where the bounds leave it open."""
+    """The outcome of a comparison, and the elements for which the bounds do not determine it."""
 
     def __init__(self, holds, open_):
         self.holds, self.open = holds, open_
@@ -142,7 +141,7 @@ class Decision:
 
 
 def real(x):
-    """Arrays are exact; a number that float32 does not have is one that it rounds."""
+    """Converts arrays, which are exact; a number that float32 cannot represent is rounded."""
     if isinstance(x, Real):
         return x
     if isinstance(x, float) and abs(x) < HUGE and np.float32(x) != x:
@@ -151,7 +150,7 @@ def real(x):
 
 
 def unbound(v, e):
-    """A bound, infinite where float32 overflows: a square may, of which the root would not."""
+    """A bound, infinite if float32 overflows: a square may overflow, although its root would not."""
     over = abs(v) > HUGE
     return np.where(over & np.isfinite(v), np.inf, e) if over.any() else e
 
@@ -163,7 +162,7 @@ def compare(relation, a, b):
 
 
 def choose(decision, a, b):
-    """a where the decision holds, b elsewhere."""
+    """a where the decision is true, b elsewhere."""
     a, b = real(a), real(b)
     v = np.where(decision.holds, a.v, b.v)
     e = np.where(decision.holds, a.e, b.e)
@@ -171,7 +170,7 @@ def choose(decision, a, b):
     if decision.open.any():
         apart = abs(a.v - b.v)
         e = np.where(decision.open, np.maximum(a.e, b.e) + apart, e)
-        # a function that is continuous there, max(x, 0), has one value within the bounds
+        # a continuous function such as max(x, 0) has one value within the bounds
         doubt = bool((decision.open & (apart > a.e + b.e)).any())
     return Real(v, e, doubt or a.doubt or b.doubt)
 
@@ -181,7 +180,7 @@ def zeros(shape):
 
 
 def undecided(x, where=True):
-    """The same values with no bound at all where an index, not a number, is in doubt."""
+    """The same values with an infinite bound where an index, not a number, is in doubt."""
     if not np.any(where):
         return x
     return Real(x.v, np.where(where, np.inf, x.e), True)
@@ -215,21 +214,21 @@ def log(x):
 
 
 def sigmoid(x):
-    # 1 + tanh would cancel far below 0
+    # 1 + tanh would cancel for large negative x
     small = np.exp(-abs(x.v))
     v = np.where(x.v < 0, small, 1.0) / (1 + small)
     return Real(v, v * (1 - v) * np.expm1(x.e) + 8 * EPS * v + TINY * (v < TINY), x.doubt)
 
 
 def tanh(x):
-    """Its own error is absolute: Caffe's LSTM computes 2·sigmoid(2x) - 1."""
+    """The function's own error is absolute: Caffe's LSTM computes 2·sigmoid(2x) - 1."""
     v = np.tanh(x.v)
     return Real(v, np.minimum((1 - v * v) * x.e + x.e * x.e, 2) + 4 * EPS, x.doubt)
 
 
 def erfc(x):
-    """The derivative is -2·exp(-x²)/√π: the bound takes it where it is largest within x's bound. OpenCL
-    allows 16 units in the last place."""
+    """The derivative is -2·exp(-x²)/√π: the bound uses its maximum within x's bound. OpenCL permits 16 units
+    in the last place."""
     v = np.vectorize(math.erfc, otypes=[float])(x.v)
     nearest = np.maximum(abs(x.v) - x.e, 0)
     carried = np.minimum(1.1284 * np.exp(-nearest * nearest) * x.e, 2)
@@ -237,8 +236,7 @@ def erfc(x):
 
 
 def power(x, p):
-    """x to the power p, a number. The bound's derivative is taken where it is largest within x's
-    bound."""
+    """x to the power p, a number. The bound uses the maximum of the derivative within x's bound."""
     v = np.power(x.v, p)
     size = abs(x.v)
     at = size + x.e if p >= 1 else np.maximum(size - x.e, 0)
@@ -250,8 +248,8 @@ def power(x, p):
 
 
 class Sum:
-    """A sum of products and terms, each added to a part of it; any order of float32 additions is
-    within the bound."""
+    """A sum of products and terms, each added to a part of it; the bound holds for any order of float32
+    additions."""
 
     def __init__(self, shape):
         self.v, self.e, self.size = np.zeros(shape), np.zeros(shape), np.zeros(shape)
@@ -286,20 +284,20 @@ def matmul(a, b):
 
 
 def biased(total, bias, terms):
-    """Sums of so many terms and a bias, which may come first: it is then part of every partial sum."""
+    """Sums of a number of terms and a bias, which may be first: it is then part of every partial sum."""
     y = total + bias
     return Real(y.v, y.e + terms * EPS * abs(bias.v), y.doubt)
 
 
 def shifted(x, shift):
-    """x + shift. A linear layer behind it may be given both parts one by one, as constants folded into
-    its weights and its bias: each part is then rounded, even where their sum cancels."""
+    """x + shift. The next linear layer may get both parts separately, as constants that are folded into its
+    weights and its bias: each part is then rounded, even if their sum cancels."""
     return biased(x, shift, 2)
 
 
 def rounded(x):
-    """A blob's bound: denormals may be flushed, and where float32 overflows there is no bound."""
-    tiny = (x.e > 0) | ((x.v != 0) & (abs(x.v) < TINY))  # a bound of so little has become 0
+    """A blob's bound: denormals may be flushed, and if float32 overflows there is no bound."""
+    tiny = (x.e > 0) | ((x.v != 0) & (abs(x.v) < TINY))  # a bound this small has become 0
     e = np.where(np.isnan(x.e), np.inf, x.e) + TINY * tiny
     e = unbound(abs(x.v) + np.where(np.isinf(e), 0, e), e)
     return Real(x.v, e, x.doubt or bool(np.isinf(e).any()))

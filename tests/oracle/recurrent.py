@@ -16,7 +16,7 @@ def unit(c, x, cont):
     """One step of an LSTM: c (N, D), gates x (N, 4D) in the order i, f, o, g, cont (N, 1)."""
     d = c.shape[1]
     i, o, g = sigmoid(x[:, :d]), sigmoid(x[:, 2 * d : 3 * d]), tanh(x[:, 3 * d :])
-    # where cont is 0 the past counts as 0 even if it is NaN
+    # if cont is 0 the past counts as 0, even if it is NaN
     f = choose((cont > 0) | (cont < 0), sigmoid(x[:, d : 2 * d]) * cont, 0.0)
     past = choose((cont > 0) | (cont < 0), f * c, 0.0)
     new = past + i * g
@@ -24,7 +24,7 @@ def unit(c, x, cont):
 
 
 def unit_back(c, new, gates, dnew, dh):
-    """The diffs of c and of x. Caffe's f(1-f) is that of f = cont·σ."""
+    """The diffs of c and of x. Caffe's f(1-f) uses f = cont·σ."""
     i, f, o, g = gates
     t = tanh(new)
     inner = dnew + dh * o * (1.0 - t * t)
@@ -93,7 +93,7 @@ class Recurrent(Layer):
         pass
 
     def start(self, bottoms):
-        """The state before the first step: given, or left by the pass before, at first zero."""
+        """The state before the first step: given, or from the previous pass, or zero at first."""
         n = bottoms[0].shape[1]
         if self.exposes():
             given = bottoms[2 + self.static :]
@@ -107,7 +107,7 @@ class Recurrent(Layer):
         return self.state
 
     def drive(self, bottoms):
-        """What the inputs add to each step: (T, N, gates·D), and the conts (N, 1)."""
+        """The contribution of the inputs to each step, (T, N, gates·D), and the conts, (N, 1)."""
         x, cont = bottoms[:2]
         self.check(x.shape[0] == self.steps, 'the number of time steps changed')
         self.check(cont.shape == x.shape[:2], 'cont is %s', cont.shape)

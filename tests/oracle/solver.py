@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Caffe's six solvers in float64: what one iteration does to the parameters of a net."""
+"""Caffe's six solvers in float64: the effect of an iteration on the parameters of a net."""
 
 import math
 
@@ -12,12 +12,10 @@ NAMES = ('SGD', 'Nesterov', 'AdaGrad', 'RMSProp', 'AdaDelta', 'Adam')
 
 
 class Solver:
-    """An iteration: iter_size forward and backward passes, whose gradients add up; then the update.
+    """An iteration: iter_size forward and backward passes, whose gradients accumulate; then the update.
 
-    `net` is an oracle.Net in TRAIN; `feed(net)`, if given, sets its inputs before each pass.
-    `history` has one array for each learnable parameter, for AdaDelta and Adam a second set after
-    the first.
-    """
+    `net` is an oracle.Net in TRAIN; `feed(net)`, if given, sets its inputs before each pass. `history` has
+    one array for each learnable parameter, and for AdaDelta and Adam a second set after the first."""
 
     def __init__(self, text, net, feed=None):
         self.p, self.net, self.feed = parse(text), net, feed
@@ -40,8 +38,7 @@ class Solver:
         return name
 
     def rate(self):
-        """The learning rate of this iteration. multistep advances by at most one step each time it
-        is asked."""
+        """The learning rate of this iteration. multistep advances by at most one step at each call."""
         p, t = self.p, self.iter
         base, gamma, power = p.float('base_lr'), p.float('gamma'), p.float('power')
         policy, size = p.get('lr_policy', ''), p.int('stepsize')
@@ -103,7 +100,7 @@ class Solver:
     # ---- the update of parameter i from its gradient and its rate ------------------------------
 
     def sgd(self, i, g, rate):
-        """The rate is within the momentum."""
+        """The momentum includes the rate."""
         self.history[i] = self.momentum * self.history[i] + rate * g
         return self.history[i]
 
@@ -122,8 +119,7 @@ class Solver:
         return rate * g / (np.sqrt(self.history[i]) + self.delta)
 
     def adadelta(self, i, g, rate):
-        """delta is within the roots; the second set has the squares of the updates, before the
-        rate."""
+        """delta is inside the roots; the second set has the squares of the updates, before the rate."""
         m, j = self.momentum, i + len(self.net.learnable)
         self.history[i] = m * self.history[i] + (1 - m) * g * g
         update = g * np.sqrt((self.history[j] + self.delta) / (self.history[i] + self.delta))
@@ -131,7 +127,7 @@ class Solver:
         return rate * update
 
     def adam(self, i, g, rate):
-        """The biases are corrected in the rate, so delta is not."""
+        """The rate includes the correction of the biases, so delta is not corrected."""
         j, t = i + len(self.net.learnable), self.iter + 1
         first, second = self.momentum, self.p.float('momentum2', 0.999)
         self.history[i] = first * self.history[i] + (1 - first) * g

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Each layer's backward pass beside finite differences of its forward pass, in float64."""
+"""Compares each layer's backward pass with finite differences of its forward pass, in float64."""
 
 import zlib
 
@@ -13,8 +13,8 @@ STEP = 1e-6
 LIMIT = 2e-6
 LIMITS = {'ContrastiveLoss': 1e-3}  # it divides by d + 1e-4
 
-# TYPE, its parameters, the bottoms. A bottom is a shape, with a letter before it for what it holds:
-# nothing: any values; +: above 0.2; i3: integers below 3; c: 0 or 1, the first 0
+# TYPE, its parameters, the bottoms. A bottom is a shape, after a letter for its contents: none: any values;
+# +: above 0.2; i3: integers below 3; c: 0 or 1, the first 0
 CASES = [
     ('AbsVal', '', '2,3,4'),
     ('Axpy', '', '2,3,1,1 2,3,4,2 2,3,4,2'),
@@ -200,7 +200,7 @@ def values(kind, shape, random):
         return np.broadcast_to(np.array([[0, 3], [9, 14]], float), shape).copy()
     if kind == 'r':
         return np.array([[1, 0, 1, 7, 6], [0, 2, 2, 9, 9], [1, 5, 4, 5, 4]], float)
-    # apart by a step and away from 0, so that no maximum and no kink is near
+    # more than a step apart and away from 0, so that no maximum and no kink is near
     spread = random.permutation(int(np.prod(shape))) + 0.5
     spread = (spread / spread.size * 2 + 0.2).reshape(shape)
     return spread if kind == '+' else np.where(spread > 1.2, spread - 1.1, spread - 1.45)
@@ -214,7 +214,7 @@ def build(kind, parameters, bottoms):
         what, _, shape = bottom.rpartition(':')
         shape = tuple(map(int, shape.split(',')))
         array = values(what, shape, random)
-        # no two bottoms have equal values
+        # the values of different bottoms differ
         given.append((what, array + 0.013 * (i + 1) if what in ('', '+') else array))
         text += 'layer { name: "x%d" type: "Input" top: "x%d" input_param { shape { %s } } }' % (
             i,
@@ -226,7 +226,7 @@ def build(kind, parameters, bottoms):
         'top: "y%d"' % i for i in range(TOPS.get(kind, len(given) if kind == 'Convolution' else 1))
     )
     text += 'layer { name: "l" type: "%s" %s %s %s }' % (kind, names, tops, parameters)
-    # Dropout alone needs TEST; statistics are chosen by use_global_stats
+    # only Dropout needs TEST; use_global_stats selects the statistics
     layer = next(layer for layer in oracle.Net(text).layers if layer.name == 'l')
     for i, param in enumerate(layer.blobs):
         param.data[...] = values(
@@ -239,7 +239,7 @@ def build(kind, parameters, bottoms):
 
 
 def run(layer, arrays):
-    layer.state = None  # a recurrent layer starts afresh
+    layer.state = None  # resets a recurrent layer
     with np.errstate(all='ignore'):
         return layer.forward([real(a) for a in arrays])
 
@@ -254,7 +254,7 @@ def difference_quotient(layer, arrays, target, diffs):
             target[at] = original + step
             sums.append(sum((d * t.v).sum() for d, t in zip(diffs, run(layer, arrays))))
             for param, data in zip(layer.blobs, saved):
-                param.data[...] = data  # statistics move with each pass
+                param.data[...] = data  # each pass changes the statistics
         target[at] = original
         result[at] = (sums[0] - sums[1]) / (2 * STEP)
     return result

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nets as Caffe connects them, and layers whose numbers are computed by hand."""
+"""Nets connected as in Caffe, and layers whose numbers are computed by hand."""
 
 import numpy as np
 import pytest
@@ -154,7 +154,7 @@ def test_shared_parameters_are_one_array_with_one_sum_of_gradients():
     assert made.layers[1].params[0] == 5 and made.forward() == 75
     made.clear_param_diffs()
     made.backward()
-    # a whole blob's scale overwrites what is there: the last to write is s, with 3·5
+    # the scale of a whole blob overwrites the diff: s, with 3·5, is the last writer
     assert made.param_diffs['s'][0] == made.param_diffs['t'][0] == 15
 
 
@@ -251,7 +251,7 @@ def test_old_texts_are_read():
 
 def test_an_open_sign_widens_the_bound_of_the_diff_alone():
     third = np.float64(np.float32(1 / 3))
-    # 3·(1/3) - 1 is 0 in float32, -3e-8 in float64: the sign is open
+    # 3·(1/3) - 1 is 0 in float32, -3e-8 in float64: the sign is undetermined
     cube = layer('p', 'Power', 'x', 'a', 'power_param { scale: 3 shift: -1 }')
     made = net(
         'force_backward: true',
@@ -382,7 +382,7 @@ def test_a_proposal_is_an_anchor_cut_to_the_image():
     scores = np.array([0, 0, 0.25, 0.75]).reshape(1, 4, 1, 1)
     info = np.array([[16, 20, 1, 1.0]])
     _, (y, s) = one('Proposal', rest, [scores, np.zeros((1, 8, 1, 1)), info], tops=2)
-    # the larger anchor, [-8, 23], is cut to 20 × 16; the smaller, [0, 15], covers 0.8 of it
+    # the larger anchor, [-8, 23], is clipped to 20 × 16; the smaller, [0, 15], covers 0.8 of it
     assert y.tolist() == [[0, 0, 0, 19, 15], [0] * 5] and s.tolist() == [[0.75], [0]]
 
 

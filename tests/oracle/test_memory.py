@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Blobs of one memory, layers in place, automatic tops, and bounds that cover float32's rounding."""
+"""Blobs that share memory, layers in place, automatic tops, and bounds that include float32's rounding
+errors."""
 
 import numpy as np
 import pytest
@@ -128,7 +129,7 @@ def test_accuracys_bound_covers_a_floats_division():
 
 
 def tiled(channels, more):
-    """Bounds of a convolution of ones, over those of the same one that cannot be Winograd's."""
+    """Bounds of a convolution of ones, over those of the same one that cannot use Winograd's algorithm."""
     image = 'layer { name: "i" type: "Input" top: "i" input_param { shape { %s } } }\n' % ' '.join(
         'dim: %d' % n for n in (1, channels, 6, 6)
     )

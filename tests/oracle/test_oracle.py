@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The oracle's layers beside Caffe's numbers, finite differences and small cases computed by
-hand."""
+"""Compares the oracle's layers with Caffe's numbers, finite differences and small cases computed by hand."""
 
 import os
 
@@ -13,10 +12,10 @@ from oracle import caffe_cases
 needs_data = pytest.mark.skipif(
     'FERRY_TEST_DATA' not in os.environ, reason='FERRY_TEST_DATA is not set'
 )
-LIMIT = 1e-5  # of a blob's largest value: Caffe's own float32
+LIMIT = 1e-5  # relative to a blob's largest value: the error of Caffe's own float32
 
 
-# ---- beside Caffe ------------------------------------------------------------------------------
+# ---- compared with Caffe -----------------------------------------------------------------------
 
 
 @needs_data

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The solvers beside steps computed by hand, and beside Caffe's training runs."""
+"""Compares the solvers with steps computed by hand, and with Caffe's training runs."""
 
 import os
 
@@ -13,7 +13,7 @@ needs_data = pytest.mark.skipif(
     'FERRY_TEST_DATA' not in os.environ, reason='FERRY_TEST_DATA is not set'
 )
 
-# y = w·x with x = 2, and the loss is y: the gradient of w is 2, whatever w is
+# y = w·x with x = 2, and the loss is y: the gradient of w is always 2
 LAYER = """layer { name: "%s" type: "InnerProduct" bottom: "%s" top: "%s" param { name: "w" %s }
     inner_product_param { num_output: 1 bias_term: false weight_filler { value: 1 } } }"""
 LOSS = 'layer { name: "l%s" type: "Reduction" bottom: "%s" top: "l%s" loss_weight: 1 }'
@@ -30,7 +30,7 @@ def net(spec='', readers='y'):
 
 
 def after(text, steps, spec='', readers='y'):
-    """The weight, 1 at first, after so many steps at a base_lr of 0.125."""
+    """The weight, 1 at first, after a number of steps with a base_lr of 0.125."""
     made = net(spec, readers)
     solver = oracle.Solver(
         'base_lr: 0.125 ' + ('' if 'lr_policy' in text else 'lr_policy: "fixed" ') + text, made
@@ -63,7 +63,7 @@ HAND = [
         (1 - 0.125 / 2, 1 - 0.125 / 2 - 0.125 * (7 / 16) ** 0.5 / 0.75 * 1.5 / (1.75**0.5 + 1)),
     ),
     ('solver_type: NESTEROV momentum: 0.5', (1 - 0.375, 1 - 0.375 - 0.4375)),
-    # two passes add to 4; clipped to 1, halved; the decay comes after: 0.5 + 0.25·1
+    # two passes add up to 4; clipped to 1, halved; the decay is added after: 0.5 + 0.25·1
     ('iter_size: 2 clip_gradients: 1 weight_decay: 0.25', (1 - 0.125 * 0.75, None)),
     ('clip_gradients: 3', (1 - 0.25, None)),
     ('weight_decay: 0.5 regularization_type: "L1"', (1 - 0.125 * 2.5, 1 - 0.125 * 5)),
@@ -98,7 +98,7 @@ RATES = [
     ('lr_policy: "step" stepsize: 2 gamma: 0.5', (1, 1, 0.5, 0.5)),
     ('lr_policy: "exp" gamma: 0.5', (1, 0.5, 0.25, 0.125)),
     ('lr_policy: "inv" gamma: 1 power: 2', (1, 1 / 4, 1 / 9, 1 / 16)),
-    # both values are reached at 1; one step an iteration
+    # both values are reached at 1; one step per iteration
     ('lr_policy: "multistep" stepvalue: 1 stepvalue: 1 gamma: 0.5', (1, 0.5, 0.25, 0.25)),
     ('lr_policy: "poly" power: 2 max_iter: 4', (1, 9 / 16, 1 / 4, 1 / 16)),
     (
@@ -116,7 +116,7 @@ def test_the_rate_follows_its_policy(case):
         solver.iter += 1
 
 
-# ---- beside Caffe ------------------------------------------------------------------------------
+# ---- compared with Caffe -----------------------------------------------------------------------
 
 
 def run_folder(name):
@@ -134,7 +134,7 @@ def test_the_rates_are_those_of_caffes_runs(policy):
 
 
 def rows(path):
-    """The first rows of the training data: ten iterations' and more."""
+    """The first rows of the training data, for at least ten iterations."""
     h5py = pytest.importorskip('h5py')
     with h5py.File(os.path.join(path, 'train_a.h5'), 'r') as file:
         return file['data'][:1500].astype(float), file['label'][:1500].astype(float)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Protocol buffers' text format, as far as prototxt files use it: no schema, every field a list of
+"""Protocol buffers' text format, as far as prototxt files use it: without a schema, every field is a list of
 values."""
 
 import re
@@ -8,11 +8,11 @@ import numpy as np
 
 
 class NetError(Exception):
-    """The net is wrong: Caffe refuses it too."""
+    """The net is invalid: Caffe rejects it too."""
 
 
 class Unsupported(Exception):
-    """The net may be right, but the oracle cannot compute it."""
+    """The net may be valid, but the oracle cannot compute it."""
 
 
 TOKEN = re.compile(
@@ -47,7 +47,7 @@ class Message:
         return self.fields[name][-1] if self.has(name) else default
 
     def sub(self, name):
-        """The message in a field; an empty one where the field is absent."""
+        """The message in a field; an empty one if the field is absent."""
         value = self.get(name)
         return value if isinstance(value, Message) else Message()
 
@@ -58,7 +58,7 @@ class Message:
         return [int(value) for value in self.all(name)]
 
     def float(self, name, default=0.0):
-        """Caffe keeps a number as a float: 0.1 here is the float nearest to it."""
+        """Caffe stores a number as a float: 0.1 here is the float nearest to it."""
         return float(np.float32(self.get(name, default)))
 
     def floats(self, name):
@@ -69,7 +69,7 @@ class Message:
         return value in (True, 'true', 't', 'True', 1)
 
     def enum(self, name, default, *names):
-        """An enumeration's value by name; the numbers 0, 1, … are those of `names`."""
+        """An enumeration's value by name; the numbers 0, 1, … are indices into `names`."""
         value = self.get(name, default)
         if isinstance(value, (int, float)):
             value = names[int(value)] if 0 <= int(value) < len(names) else value

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Weights from a .caffemodel or a .binaryproto: protocol buffers' wire format, for these messages
-only."""
+"""Weights from a .caffemodel or a .binaryproto: protocol buffers' wire format, for these messages only."""
 
 import numpy as np
 

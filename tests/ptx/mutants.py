@@ -1,23 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Mutants of the kernels: whether the executor finds each barrier, guard and bound that is missing.
+"""Mutants of the kernels: whether the executor finds each missing barrier, guard and bound.
 
-A mutant is one change of one place of a kernel's text, made from the text by a rule:
+A mutant is one change in one place of a kernel's text, made by a rule:
 
-    barrier   PHASE becomes ITEMS; of LAST_GROUP, a barrier or a fence is removed
-    guard     the condition of an `if` that compares always holds, or never where it leaves the block
+    barrier   PHASE becomes ITEMS; from LAST_GROUP, a barrier or a fence is removed
+    guard     the condition of an `if` with a comparison is always true, or never true if it leaves the block
     bound     the `<` of a loop's condition becomes `<=`, its `>` becomes `>=`
     limit     `x < n ? x : n` and `lesser(x, n)` become x
     atomic    an atomic addition becomes a load and a store
     fragment  an index of a fragment of tensor.k becomes that of another element
 
-nvcc compiles the mutant. If its PTX is that of the original, the change is none. Otherwise random
-operations that use a changed kernel run on the executor (test-kernels-ptx), which checks races, bounds,
-bytes never written and results; the kernels of vectors run under `ferry check cuda`.
+nvcc compiles the mutant. If its PTX equals that of the original, the change has no effect. Otherwise random
+operations that use a changed kernel run on the executor (test-kernels-ptx), which checks races, bounds, bytes
+never written and results; the kernels of vectors run under `ferry check cuda`.
 
-A mutant that is not found has a line in mutants.list, which says why it is equivalent or why it is not
-found; a line without such a mutant is a failure.
-"""
+A mutant that is not found has a line in mutants.list, with the reason why it is equivalent or why it is not
+found; a line without such a mutant is a failure."""
 
 import argparse
 import concurrent.futures
@@ -50,12 +49,12 @@ class Mutant:
 
 
 def without_comments(text):
-    """The text with comments blanked, so that places are the same."""
+    """The text with blanked comments, so that positions do not change."""
     return re.sub(r"/\*.*?\*/", lambda m: re.sub(r"[^\n]", " ", m.group()), text, flags=re.S)
 
 
 def closing(text, at):
-    """The place of the parenthesis that closes the one at `at`."""
+    """The position of the parenthesis that closes the one at `at`."""
     depth = 0
     for i in range(at, len(text)):
         depth += (text[i] == "(") - (text[i] == ")")
@@ -181,7 +180,7 @@ class Compiler:
             return self.originals[text]
 
     def mutant(self, m):
-        """The PTX and the kernels that changed; None where it does not compile."""
+        """The PTX and the changed kernels; None if the text does not compile."""
         text = HEADERS.get(m.file, m.file[:-2])
         original, before = self.original(text)
         folder = pathlib.Path(tempfile.mkdtemp(dir=self.work))
@@ -218,7 +217,7 @@ def run(command, env):
 
 
 def search(options, ptx, original, changed, quick):
-    """What the executor says of the mutant, or ""."""
+    """The executor's report on the mutant, or ""."""
     files = f"{ptx}:{original}:{options.rest}"
     for way, ops in TRIES[: 1 if quick else len(TRIES)]:
         if all(name.startswith("vector_") for name in changed):

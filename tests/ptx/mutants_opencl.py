@@ -3,10 +3,10 @@
 """The mutants of mutants.py with the OpenCL plugin: on PoCL, or with --oclgrind in that simulator.
 
 Each mutant is linked into a copy of the plugin, which random operations of test-op-random use in groups of
-many items. PoCL finds a mutant by a wrong result, Oclgrind by a report of a race or an invalid access: results
-of its own mathematical functions differ, and do not count. It takes minutes for each mutant. The programs CONVERT, VECTOR and TENSOR and the header dialect.h's part for CUDA are not OpenCL's. Run in a
-build folder; nothing is a failure, the table says what was found.
-"""
+many items. PoCL finds a mutant by a wrong result, Oclgrind by a report of a race or an invalid access; wrong
+results of Oclgrind do not count, because its own mathematical functions differ. Each mutant takes minutes.
+OpenCL does not use the programs CONVERT, VECTOR and TENSOR and the part of the header dialect.h for CUDA. Run
+it in a build folder; it never fails, and the table has the results."""
 
 import argparse
 import concurrent.futures
@@ -25,7 +25,7 @@ BACKEND = "opencl[items=many]"
 
 
 def lines_of(text):
-    """The text as kernels/local.mk writes it into texts.h."""
+    """The text in the form in which kernels/local.mk writes it into texts.h."""
     kept = [line for line in text.splitlines() if not line.startswith('#include "')]
     return "".join('"' + line.replace("\\", "\\\\").replace('"', '\\"') + '\\n",\n' for line in kept)
 

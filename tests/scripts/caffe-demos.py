@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""For check-caffe-demos.sh. `make FOLDER DATA`: models, pictures and labels for the demos. `passes FILE NAME=TEXT=WEIGHTS…`:
-whether OpenCV 4's net of that name has the outputs of each pass that tests/cxx/passes.cpp wrote, for its input. `pictures
-FOLDER FOLDER PATTERN`: whether two runs wrote the same pictures."""
+"""For check-caffe-demos.sh. `make FOLDER DATA` makes models, pictures and labels for the demos. `passes FILE
+NAME=TEXT=WEIGHTS…` checks that OpenCV 4's net of that name has the outputs of each pass that
+tests/cxx/passes.cpp wrote, for the same input. `pictures FOLDER FOLDER PATTERN` checks that two runs wrote
+the same pictures."""
 
 import collections
 import glob
@@ -33,7 +34,7 @@ def code_picture(side=384, modules=25, cell=10):
 
 
 def make(folder, data):
-    """WeChat's detector of QR codes takes values up to 1, and ssd_detect gives it those of a picture."""
+    """WeChat's detector of QR codes expects values up to 1, and ssd_detect passes those of a picture."""
     import ferry.caffe as caffe
     nets = os.path.join(data, "nets")
     text = os.path.join(folder, "detect.prototxt")
@@ -81,7 +82,7 @@ def passes_of(path):
 
 
 def rows(found):
-    """The rows of a DetectionOutput, in one order."""
+    """The rows of a DetectionOutput, in a fixed order."""
     found = found.reshape(-1, 7)
     found = found[found[:, 2] > 0]
     return found[np.lexsort(found.T[::-1])]
@@ -92,7 +93,8 @@ def passes(path, *models):
     nets = {}
     for name, text, weights in (model.split("=") for model in models):
         nets[name] = cv2.dnn.readNetFromCaffe(text, weights)
-        # Its Winograd transform has ten times the error: 1.4e-5 in det1's probabilities, ferry's and Caffe's are 1.3e-6.
+        # OpenCV's Winograd transform has ten times the error: 1.4e-5 in det1's probabilities, against 1.3e-6
+        # in ferry and Caffe.
         nets[name].enableWinograd(False)
     worst, shapes = collections.defaultdict(float), collections.defaultdict(list)
     for name, blobs in passes_of(path):

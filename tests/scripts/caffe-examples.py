@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""For check-caffe-examples.sh, in a copy of Caffe's tree. `make FERRY KIND`: data of the shape that an example reads, under
-the names that its texts have. `train FERRY ITERATIONS SOLVER [OPTION…]`: trains until so many iterations are done, interrupts
-it, and expects finite losses and a snapshot."""
+"""For check-caffe-examples.sh, in a copy of Caffe's tree. `make FERRY KIND` makes data of the shape that an
+example reads, under the names in its texts. `train FERRY ITERATIONS SOLVER [OPTION…]` trains for a number of
+iterations, interrupts the training, and expects finite losses and a snapshot."""
 
 import glob
 import json
@@ -19,7 +19,7 @@ random = np.random.RandomState(31)
 
 
 def patterns(n, shape, classes=10):
-    """Pictures that a net can tell apart: a bright patch whose place is the label, in noise."""
+    """Pictures that a net can classify: noise with a bright patch, whose position is the label."""
     labels = np.arange(n) % classes
     pictures = random.randint(0, 60, (n,) + shape).astype("u1")
     side = shape[-1] // 4
@@ -65,7 +65,7 @@ def make_siamese(ferry):
 
 
 def make_hdf5_classification(_):
-    """Four features and a label of two classes, in two files of training, as the notebook writes them."""
+    """Four features and a label of two classes, in two training files, as the notebook writes them."""
     import ferry
     os.makedirs("examples/hdf5_classification/data")
     for name, parts in ("train", 2), ("test", 1):
@@ -129,7 +129,7 @@ def make_pascal(ferry):
 
 
 def make_pascal_multilabel(ferry):
-    """PASCAL VOC's folders: pictures, one object of a class in each, lists of training and validation."""
+    """PASCAL VOC's folders: pictures with one object each, and lists for training and validation."""
     classes = ("aeroplane", "bicycle", "bird", "boat", "bottle", "bus", "car", "cat", "chair", "cow", "diningtable", "dog",
                "horse", "motorbike", "person", "pottedplant")
     paths, labels = photos(ferry, "data/pascal/photos", 16)
@@ -137,7 +137,7 @@ def make_pascal_multilabel(ferry):
     for folder in "JPEGImages", "Annotations", "ImageSets/Main":
         os.makedirs(f"{root}/{folder}", exist_ok=True)
     for i, (path, label) in enumerate(zip(paths, labels)):
-        os.rename(path, f"{root}/JPEGImages/{i}.jpg")  # readers look at the content
+        os.rename(path, f"{root}/JPEGImages/{i}.jpg")  # readers detect the format from the content
         y, x = divmod(int(label), 4)
         box = "".join(f"<{name}>{value}</{name}>" for name, value in
                       zip(("xmin", "ymin", "xmax", "ymax"), (64 * x + 1, 64 * y + 1, 64 * x + 64, 64 * y + 64)))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""For check-caffe-scripts.sh. `prepare WORK SCRIPT…`: puts scripts and notebooks of the folders into a form that runs without a
-screen: a notebook's code without its magics, Python 2 by lib2to3. `weights NET OUT`: random weights for a net's text. `run
-SCRIPT [ARGUMENT…]`: runs it where pictures are shown to nobody."""
+"""For check-caffe-scripts.sh. `prepare WORK SCRIPT…` converts scripts and notebooks of the folders to a form
+that runs without a screen: a notebook's code without its magics, Python 2 by lib2to3. `weights NET OUT`
+writes random weights for a net's text. `run SCRIPT [ARGUMENT…]` runs it without showing pictures."""
 
 import glob
 import json
@@ -23,7 +23,7 @@ def without_magics(cell):
             lines.append(line)
         elif statement.startswith("%timeit "):
             lines.append(indent + statement[len("%timeit "):])
-        elif indent and not continued:  # perhaps the only line of its block
+        elif indent and not continued:  # may be the only line of its block
             lines.append(indent + "pass")
         continued = magic and line.endswith("\\")
     if cell.startswith("%%timeit"):
@@ -43,7 +43,7 @@ def code_of(path):
 
 
 def prepare(path, out, *replacements):
-    """Replacements are OLD=NEW: sizes that make a script short, and nothing else."""
+    """Replacements are OLD=NEW: only sizes that make a script short."""
     text = code_of(path)
     try:
         compile(text, path, "exec")
@@ -62,7 +62,7 @@ def prepare(path, out, *replacements):
 
 
 def convert(folder):
-    """A package of Python 2 in a folder, converted in place, with PyYAML's and NumPy's names of today."""
+    """Converts a package of Python 2 in a folder, in place, with the current names of PyYAML and NumPy."""
     warnings.simplefilter("ignore")
     from lib2to3.refactor import RefactoringTool, get_fixers_from_package
     tool = RefactoringTool(get_fixers_from_package("lib2to3.fixes"))
@@ -74,7 +74,7 @@ def convert(folder):
 
 
 def weights(text, out):
-    """As the text's fillers say; small random ones where it has none."""
+    """The values of the text's fillers; small random ones without a filler."""
     import caffe
     import numpy as np
     net, random = caffe.Net(text, caffe.TEST), np.random.RandomState(31)
@@ -86,7 +86,7 @@ def weights(text, out):
 
 
 def resizing_of_scipy():
-    """scipy.misc.imresize, which SciPy had until 1.3."""
+    """scipy.misc.imresize, which SciPy removed in 1.3."""
     try:
         import scipy.sparse
         from PIL import Image
@@ -100,7 +100,7 @@ def resizing_of_scipy():
 
 def run(path, *arguments):
     import numpy as np
-    for name, plain in ("float", float), ("int", int), ("bool", bool):  # names that NumPy had when scripts were written
+    for name, plain in ("float", float), ("int", int), ("bool", bool):  # names that NumPy had when the scripts were written
         if name not in np.__dict__:
             setattr(np, name, plain)
     try:

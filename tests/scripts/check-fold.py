@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Folds a net by `ferry upgrade --fold`, runs it, and compares it with the unfolded net as NumPy computes it in float64.
+"""Folds a net by `ferry upgrade --fold`, runs it, and compares it with the unfolded net as NumPy computes it
+in float64.
 
     check-fold.py FERRY FOLDER
 
-FERRY is the command; FOLDER receives the files. The net and its weights are folded as a text with an .npz, as a text with a
-.caffemodel, and, where the package `ferry` can be imported, as a caffemodel with its definition."""
+FERRY is the command; FOLDER receives the files. The net and its weights are folded as a text with an .npz, as
+a text with a .caffemodel, and, if the package `ferry` can be imported, as a caffemodel with its definition."""
 
 import os
 import subprocess

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files and memory shared with the libraries that others use: NumPy, protobuf, safetensors, h5py,
-OpenCV. Libraries that are not installed are skipped. Run by check-interop.sh."""
+"""Files and memory shared with other libraries: NumPy, protobuf, safetensors, h5py, OpenCV. Libraries that
+are not installed are skipped. Run by check-interop.sh."""
 
 import ctypes
 import json
@@ -208,7 +208,7 @@ def nets_of_ferrys_are_protobufs():
     want = {}
     for name, array in arrays({"F32": "<f4", "F64": "<f8"}).items():
         layer = name.split("/")[0]
-        if array.size:  # of an empty one protobuf does not tell the dtype
+        if array.size:  # protobuf does not report the dtype of an empty array
             want[f"{layer}/{sum(n.startswith(layer) for n in want)}"] = array
     np.savez("in.npz", **want)
     ferry("convert", "in.npz", "out.caffemodel")
@@ -606,7 +606,7 @@ def merges_of_bf16_are_numpys_on_every_backend():
     random = np.random.default_rng(3)
     inputs = [(random.standard_normal(300001) * 9).astype("<f4") for _ in range(2)]
     for i, x in enumerate(inputs):
-        x.view("<u4")[:] &= 0xffff0000  # such as bfloat16 holds
+        x.view("<u4")[:] &= 0xffff0000  # representable in bfloat16
         np.savez(f"{i}.npz", x=x)
         ferry("convert", "--dtype", "bf16", f"{i}.npz", f"{i}.safetensors")
     want = 0.3 * inputs[0].astype("f8") + 0.7 * inputs[1].astype("f8")

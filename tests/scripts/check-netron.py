@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Opens files of `ferry run`, `export`, `upgrade` and `convert` in the page of Netron (pip's `netron`) with a Chromium
-without a window, and looks for the nodes of each file in the page.
+"""Opens files of `ferry run`, `export`, `upgrade` and `convert` in the page of Netron (pip's `netron`) with a
+Chromium without a window, and searches the nodes of each file in the page.
 
     check-netron.py CHROMIUM FERRY FOLDER
     check-netron.py --pictures CHROMIUM FOLDER FILE…
 
-FERRY is the command; FOLDER receives the files. The second form writes a picture of the page of each file, FILE.png.
-Chromium resolves no host name, so that the page reports nothing to anybody."""
+FERRY is the command; FOLDER receives the files. The second form writes a picture of the page of each file,
+FILE.png. Chromium resolves no host name, so that the page cannot send reports."""
 
 import base64
 import json

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""ONNX models read by ferry, beside the numbers that others have for them.
+"""Compares ONNX models that ferry reads with the results of other programs.
 
     check-onnx-import.py nodes [--only WORD] [--verbose]
-        the node tests that the onnx package carries: for each operator how many pass, how many are
-        refused, and the reasons
+        the node tests of the onnx package: for each operator the numbers of passed and of rejected
+        tests, and the reasons
     check-onnx-import.py exports FOLDER [--only WORD]
         the nets and layers of FOLDER with stored numbers of real Caffe: exported, read back, compared
     check-onnx-import.py models [--times] FILE…
-        models beside onnxruntime, and with --times the milliseconds of both and of OpenVINO
+        models compared with onnxruntime, and with --times the milliseconds of both and of OpenVINO
 
-Ends with 1 if a number differs by more than LIMIT of the largest one."""
+The exit status is 1 if a number differs by more than LIMIT of the largest one."""
 
 import argparse
 import collections
@@ -55,7 +55,7 @@ def run(device, path, feeds):
 
 # ---- node tests ----------------------------------------------------------------------------------
 
-# Operators that ferry reads; the node tests of others are not counted.
+# Operators that ferry reads; node tests of other operators are not counted.
 OPERATORS = """Abs Add ArgMax ArgMin AveragePool BatchNormalization Cast Clip Concat Constant
 ConstantOfShape Conv ConvTranspose DepthToSpace Div Dropout Elu Exp Expand Flatten Gather Gelu Gemm
 GlobalAveragePool GlobalMaxPool GroupNormalization HardSigmoid HardSwish Identity
@@ -69,12 +69,12 @@ Upsample""".split()
 # Their stored numbers have four decimals.
 ROUNDED = ("test_averagepool_2d_ceil_last_window_starts_on_pad",)
 
-# Operators each of whose inputs is data; of the others the first one is.
+# Operators whose inputs are all data; for other operators only the first one is data.
 ALL_DATA = {"Add", "Sub", "Mul", "Div", "Concat", "Max", "Min", "Mean", "Sum"}
 
 
 def bind(model, arrays):
-    """Gives the inputs their shapes, and makes initializers of those that are weights, axes, shapes."""
+    """Sets the shapes of the inputs, and makes initializers of inputs that are weights, axes or shapes."""
     import onnx
     node = model.graph.node[0]
     feeds = {}
@@ -93,7 +93,7 @@ def bind(model, arrays):
 
 
 def one_node(device, case):
-    """None, or why it failed: ("refused" | "wrong", words)."""
+    """None, or the reason of the failure: ("refused" | "wrong", words)."""
     import onnx
     model = case.model
     inputs, outputs = case.data_sets[0]
@@ -113,7 +113,7 @@ def one_node(device, case):
 
 
 def takes_numbers(case):
-    """Whether what is data has real numbers; ferry computes with nothing else."""
+    """Whether the data are real numbers; ferry computes only with these."""
     inputs = case.data_sets[0][0]
     first = np.asarray(inputs[0]) if inputs and not isinstance(inputs[0], (list, type(None))) else None
     return first is None or first.dtype.kind == "f" or case.model.graph.node[0].op_type == "ConstantOfShape"
@@ -149,7 +149,7 @@ def nodes(device, options):
 # ---- ferry's own exports -------------------------------------------------------------------------
 
 def exports(device, options):
-    """Real nets and single layers, exported and read back, beside the stored numbers of real Caffe."""
+    """Compares exported and re-read nets and single layers with the stored numbers of real Caffe."""
     import onnx
     here = os.path.dirname(os.path.abspath(__file__))
     spec = importlib.util.spec_from_file_location("check_onnx", os.path.join(here, "check-onnx.py"))
@@ -191,7 +191,7 @@ def random_feeds(session, rng):
 
 
 def median_times(runs, rounds=9):
-    """The median milliseconds of each function; they take turns, after a round that is not counted."""
+    """The median milliseconds of each function; the functions alternate, after a round that is not counted."""
     times = {name: [] for name in runs}
     for _ in range(rounds + 1):
         for name, one in runs.items():
@@ -202,7 +202,7 @@ def median_times(runs, rounds=9):
 
 
 def times_of(device, path, session, feeds):
-    """A line: the median milliseconds of ferry, onnxruntime and, where it can be imported, OpenVINO."""
+    """A line: the median milliseconds of ferry, onnxruntime and, if it can be imported, OpenVINO."""
     runs = {}
     with ferry.Net(device, path) as net:
         for name, value in feeds.items():

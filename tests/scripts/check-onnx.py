@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Exports nets and layer cases, runs them in other runtimes, and compares them with stored numbers of Caffe (or, for nets
-without any, with ferry's own). Prints a row for each: the largest difference over the largest value.
+"""Exports nets and layer cases, runs them in other runtimes, and compares the results with stored numbers of
+Caffe (or, for nets without any, with ferry's own). Prints a row for each: the largest difference over the
+largest value.
 
     check-onnx.py [--engines NAME,…] [--opset N] [--only WORD] [--table FILE] [--extra] FOLDER
 
-FOLDER is that of the nets. Ends with 1 if a difference is above LIMIT or a model does not run in onnxruntime."""
+FOLDER is the folder of the nets. The exit status is 1 if a difference is above LIMIT or a model does not run
+in onnxruntime."""
 
 import argparse
 import json
@@ -124,7 +126,7 @@ def own_numbers(name, net, feeds):
 
 
 def reference_cases(device, folder):
-    """The inputs and outputs of OpenCV for nets that end like SSD."""
+    """The inputs and outputs of OpenCV for nets that end in SSD's layers."""
     at = os.path.join(folder, "wechat_detect")
     stored = np.load(os.path.join(at, "detect.opencv_ref.npz"))
     net = ferry.Net(device, os.path.join(at, "detect.prototxt"), os.path.join(at, "detect.caffemodel"), keep="*")

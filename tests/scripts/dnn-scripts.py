@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""For check-dnn-scripts.sh. `list TREES`: the names of the scripts whose projects are in the folder. `one KIND FILE`: a
-file of those that projects lack. `prepare NAME TREES FOLDER`: a copy of the project with such files; prints the folder, the
-script and its arguments. `run REPORT PASSES SCRIPT [ARGUMENT…]`: runs it where windows are not shown, a camera has one
-picture, and no more than so many passes are made; writes outputs, pictures and times. `same REPORT REPORT`: compares two of
-them. `times PREFIX OTHER`: the times."""
+"""For check-dnn-scripts.sh. `list TREES` prints the names of the scripts whose projects are in the folder.
+`one KIND FILE` makes a file that a project lacks. `prepare NAME TREES FOLDER` copies the project with such
+files, and prints the folder, the script and its arguments. `run REPORT PASSES SCRIPT [ARGUMENT…]` runs a
+script without windows, with a camera of one picture and at most that many passes, and writes outputs,
+pictures and times. `same REPORT REPORT` compares two reports. `times PREFIX OTHER` prints the times."""
 
 import glob
 import itertools
@@ -21,9 +21,10 @@ NETS = os.path.join(os.environ.get("FERRY_TEST_DATA", ""), "nets", "prototxt")
 RES10, SSD = "res10_300x300_ssd_iter_140000.caffemodel", "MobileNetSSD_deploy.caffemodel"
 COLOURS = "colorization_release_v2.caffemodel"
 
-# Of each script: project, folder, script, its arguments, and the files that the project lacks: random weights for a text
-# ("weights TEXT"; of the colouring nets without the layers that scripts set themselves), a copy ("copy FILE"), a text of
-# FERRY_TEST_DATA ("text NAME"), a made picture ("picture") or video ("video").
+# For each script: project, folder, script, its arguments, and the files that the project lacks: random
+# weights for a text ("weights TEXT"; for the colouring nets without the layers that scripts set themselves),
+# a copy ("copy FILE"), a text of FERRY_TEST_DATA ("text NAME"), a generated picture ("picture") or video
+# ("video").
 SCRIPTS = {
     "ssd_of_AkankshaRondla": ("AkankshaRondla+Object-Detection", "", "main.py", "", {
         "models/MobileNetSSD_deploy.prototxt": "copy MobileNetSSD_deploy.prototxt.txt",
@@ -97,7 +98,8 @@ def picture(shift=0):
 
 
 def weights(text, out):
-    """Random weights with which outputs keep their magnitude from layer to layer, for inputs as scripts give them."""
+    """Random weights that preserve the magnitude of values from layer to layer, for the inputs of such
+    scripts."""
     import ferry.caffe as caffe
     helpers = runpy.run_path(os.path.join(HERE, "opencv-samples.py"))
     path, random = text, np.random.RandomState(31)
@@ -113,7 +115,7 @@ def weights(text, out):
             size = net.blobs[net.top_names[name][0]].data.std()
             for blob in net.params[name]:
                 blob.data[...] /= size
-            if name.endswith("_mbox_conf"):  # of two classes the background is the likely one
+            if name.endswith("_mbox_conf"):  # with two classes the background is the likely one
                 net.params[name][1].data[::2] += 4
             elif name.endswith("_mbox_loc"):  # boxes near their priors
                 net.params[name][0].data[...] *= 0.2
@@ -148,7 +150,7 @@ def make(kind, path):
         shutil.copy(os.path.join(NETS, of + ".prototxt"), path)
     elif kind == "picture":
         assert cv2.imwrite(path, picture())
-    elif path.endswith(".mp4"):  # the container by the name, the format by the content
+    elif path.endswith(".mp4"):  # the container is given by the name, the format by the content
         video("made.avi")
         os.replace("made.avi", path)
     else:
@@ -167,11 +169,11 @@ def prepare(name, trees, folder):
 # ---- running -------------------------------------------------------------------------------------
 
 class Enough(SystemExit):
-    """The passes that a run is for are made."""
+    """Raised when the requested number of passes has run."""
 
 
 class Camera:
-    """In the place of cv2.VideoCapture(0)."""
+    """Replaces cv2.VideoCapture(0)."""
 
     def read(self):
         time.sleep(0.01)
@@ -187,7 +189,7 @@ class Camera:
 
 
 class Net:
-    """A net that notes what passes give, and what they are given."""
+    """A net that records the inputs and outputs of passes."""
 
     made = []
     outputs = []
@@ -236,7 +238,7 @@ def noting(read):
 
 
 def without_screen(cv2):
-    """Windows are noted, keys are pressed behind the second picture, and a number is the camera."""
+    """Records windows, presses keys after the second picture, and uses the camera for a number."""
     shown, keys = [], itertools.chain([-1, -1], itertools.cycle([27, ord("q")]))
     cv2.imshow = lambda _name, one: shown.append(np.array(one)) if len(shown) < 4 else None
     cv2.waitKey = lambda *_: next(keys)
@@ -273,8 +275,8 @@ def run(report, passes, path, *arguments):
 # ---- comparing -----------------------------------------------------------------------------------
 
 def distance(a, b):
-    """The largest difference of two arrays; of detections without regard to their order, which is that of scores that may
-    differ in the last digit."""
+    """The largest difference of two arrays; for detections regardless of their order, since scores may differ
+    in the last digit."""
     if a.shape[:2] == (1, 1) and a.shape[-1] == 7 and a.ndim == 4:
         every = np.abs(a.reshape(-1, 1, 7) - b.reshape(1, -1, 7)).max(2)
         return max(every.min(0).max(), every.min(1).max())
@@ -282,8 +284,9 @@ def distance(a, b):
 
 
 def same(ours, theirs):
-    """Outputs within 2e-5 of their largest value or of 1. Of the pictures the largest share of pixels that differ by more
-    than a byte's step is printed: OpenCV 5 has another font, and detections of equal scores are drawn in another order."""
+    """Outputs must be within 2e-5 of their largest value or of 1. For pictures it prints the largest fraction
+    of pixels that differ by more than a byte's step: OpenCV 5 has another font, and draws detections of equal
+    scores in another order."""
     one, other = np.load(ours), np.load(theirs)
     assert set(one.files) == set(other.files), (one.files, other.files)
     outputs = [key for key in one.files if key.startswith("arr_")]
@@ -305,7 +308,7 @@ def same(ours, theirs):
 
 
 def times(ours, theirs):
-    """Of reports of several rounds: the medians, and the ratio."""
+    """For reports of several rounds: the medians, and the ratio."""
     taken = [np.median([np.load(path)["times"].sum() for path in glob.glob(prefix + ".*.npz")])
              for prefix in (ours, theirs)]
     print("%.2f %.2f %.2f" % (1e3 * taken[1], 1e3 * taken[0], taken[0] / taken[1]))

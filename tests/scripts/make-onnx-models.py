@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes ONNX models of torchvision's networks and of detectors in their style, with random weights, by torch.
+"""Writes ONNX models of torchvision's networks and of similar detectors, with random weights, by torch.
 
     make-onnx-models.py FOLDER [NAME…]
 
-Wants torch, torchvision and, for its exporter, onnxscript."""
+Requires torch, torchvision and, for its exporter, onnxscript."""
 
 import os
 import sys
@@ -66,7 +66,7 @@ class C3(nn.Module):
 
 
 class Yolo5(nn.Module):
-    """YOLOv5n's shape: SiLU, C3, SPPF, two levels, and boxes decoded by a grid as YOLOv5 exports them."""
+    """The shape of YOLOv5n: SiLU, C3, SPPF, two levels, and boxes decoded by a grid as YOLOv5 exports them."""
 
     def __init__(self):
         super().__init__()
@@ -191,7 +191,7 @@ def write(name, folder):
     net = make().eval()
     x = torch.randn(1, 3, size, size)
     with torch.no_grad():
-        for module in net.modules():  # statistics of BatchNorm that are not 0 and 1
+        for module in net.modules():  # statistics of BatchNorm other than 0 and 1
             if isinstance(module, nn.BatchNorm2d):
                 module.running_mean.uniform_(-0.1, 0.1)
                 module.running_var.uniform_(0.5, 1.5)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""For check-opencv-samples.sh. `nets FOLDER DATA`: texts and random weights for the samples, and a picture;
-`same FOLDER FOLDER`: whether two runs of a sample showed the same pictures and printed the same lines."""
+"""For check-opencv-samples.sh. `nets FOLDER DATA` makes texts and random weights for the samples, and a
+picture. `same FOLDER FOLDER` checks that two runs of a sample showed the same pictures and printed the same
+lines."""
 
 import os
 import re

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""For check-openpose.sh. `make FOLDER TEXT HEIGHT WIDTH`: random weights for a text, and an input; `same FOLDER TEXT
-HEIGHT WIDTH`: whether the output in the folder is OpenCV 4's."""
+"""For check-openpose.sh. `make FOLDER TEXT HEIGHT WIDTH` makes random weights for a text, and an input. `same
+FOLDER TEXT HEIGHT WIDTH` checks that the output in the folder equals that of OpenCV 4."""
 
 import os
 import sys

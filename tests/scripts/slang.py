@@ -4,9 +4,8 @@
 
 usage: slang.py TEXT OUT SOURCES [-D NAME=VALUE ...]
 
-The library of the wheel slangpy is called by its interface of C: the wheel lacks slangc. Diagnostics
-go to standard error. Exit status 1 if Slang refuses the text.
-"""
+Calls the library of the wheel slangpy by its C interface, because the wheel lacks slangc. Diagnostics are
+printed to standard error. The exit status is 1 if Slang rejects the text."""
 
 import ctypes
 import glob
@@ -57,7 +56,7 @@ def compiled(arguments):
 
 
 def without_language(words):
-    """OpSource names Slang, which a spirv-val of 2023 does not know: the language becomes Unknown."""
+    """Changes the language of OpSource from Slang, which a spirv-val of 2023 does not know, to Unknown."""
     at = HEADER_WORDS
     while at < len(words):
         if words[at] & 0xffff == OP_SOURCE:

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Checks the lanes of a trace of FERRY_TRACE: usage trace_lanes.py FILE DEVICE COPIES.
 
-Slices of a lane follow each other, each layer on the host has its slice on the device, which does not
-begin before it, and each copy has an arrow to a slice that begins no earlier (COPIES: how many copies
-there have to be, at least). The last word is what Perfetto's trace processor found, or why it was not
-asked.
-"""
+The slices of a lane do not overlap, each layer on the host has its slice on the device, which does not begin
+before it, and each copy has an arrow to a slice that begins no earlier. There must be at least COPIES copies.
+The last word is the result of Perfetto's trace processor, or the reason why it was not run."""
 import json
 import shutil
 import sys
 
-SLACK = 1000  # microseconds by which a device's clock may be beside the host's
+SLACK = 1000  # the error in microseconds of a device's clock relative to the host's
 
 
 def fail(text):

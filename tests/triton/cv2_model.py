@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""SqueezeNet by cv2.dnn in the Triton server's Python backend, to compare with: requests become one batch."""
+"""SqueezeNet by cv2.dnn in the Triton server's Python backend, as a reference: requests are combined into one
+batch."""
 
 import json
 
@@ -9,7 +10,7 @@ import triton_python_backend_utils as pb
 
 
 class TritonPythonModel:
-    """The class of this name is the model."""
+    """The model, which has to be a class of this name."""
 
     def initialize(self, args):
         """Opens the net that the parameters of the configuration name."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Features of the real Triton server on nets of ferry's: each is shown by what clients see of it."""
+"""Features of the real Triton server with ferry's nets, each tested by its effect on clients."""
 
 import importlib.util
 import os
@@ -49,8 +49,8 @@ PHOTO = ["decode", "best", "photo", "photo_bls"]
 
 
 def has_photo():
-    """Whether the example with Python models can run: the server's Python backend and OpenCV, without a preloaded
-    sanitizer, which that backend's processes do not survive."""
+    """Whether the example with Python models can run: it needs the server's Python backend and OpenCV, and no
+    preloaded sanitizer, with which that backend's processes crash."""
     return importlib.util.find_spec("cv2") is not None and "TRITON_PRELOAD" not in os.environ
 
 
@@ -71,7 +71,7 @@ def statistics(server, model):
 
 
 class Crowd:
-    """Requests over gRPC that are under way together."""
+    """Requests over gRPC that are pending at the same time."""
 
     def __init__(self, server):
         self.client = grpc.InferenceServerClient(f"127.0.0.1:{server.grpc}")
@@ -92,7 +92,7 @@ class Crowd:
         self.client.async_infer(model, [entry], done, **options)
 
     def wait(self, count=None):
-        """Waits for that many answers, or for all."""
+        """Waits for a number of answers, or for all."""
         with self.changed:
             finished = self.changed.wait_for(lambda: len(self.order) >= (count or self.count), 60)
         if count is None:
@@ -111,7 +111,7 @@ def the_cache_answers_the_second_request(server, work):
 
 
 def a_model_is_warm_before_its_first_request(server, repository):
-    """The server runs the sample while it loads the model, and says so in its verbose log."""
+    """The server runs the sample while it loads the model, and prints this in its verbose log."""
     make_model(repository, "lenet_warm", "lenet", [], [("", WARMUP)])
     server.client.update_log_settings({"log_verbose_level": 1})
     server.client.load_model("lenet_warm")
@@ -123,7 +123,7 @@ def a_model_is_warm_before_its_first_request(server, repository):
 
 
 def rate_limits_are_kept(server, work):
-    """Two instances need the one resource: both answer."""
+    """Two instances need one resource: both answer."""
     crowd, pixels = Crowd(server), picture("lenet", 8)
     for k in range(8):
         crowd.send("lenet_turns", k, pixels)
@@ -149,7 +149,7 @@ def requests_become_one_batch(server, work):
 
 
 def ragged_requests_have_their_own_answers(server, work):
-    """Pictures of two sizes come to the backend in one call."""
+    """Pictures of two sizes reach the backend in one call."""
     crowd = Crowd(server)
     pictures = [numpy.random.RandomState(k).uniform(-1, 1, (1, 3, 20 + 12 * (k % 2), 33)).astype("f4")
                 for k in range(4)]
@@ -163,7 +163,7 @@ def ragged_requests_have_their_own_answers(server, work):
 
 
 def busy(server):
-    """Large requests that wait for each other: one is answered, the others are in the server's queue."""
+    """Large requests wait for each other: one is answered, the others are in the server's queue."""
     crowd = Crowd(server)
     for k in range(6):
         crowd.send("squeezenet_queue", k, picture("squeezenet", 8))
@@ -172,7 +172,7 @@ def busy(server):
 
 
 def priorities_are_honoured(server):
-    """An urgent request is answered before the last of those that came first."""
+    """An urgent request is answered before the last of the earlier requests."""
     crowd = busy(server)
     crowd.send("squeezenet_queue", "urgent", picture("squeezenet"), priority=1)
     good = crowd.wait() and not any(isinstance(r, Exception) for r in crowd.results.values())
@@ -206,7 +206,7 @@ def what_nets_cannot_do_is_refused_in_words(server, repository):
 
 
 def a_configuration_is_completed(server, work, repository, name, config):
-    """Of config.pbtxt only the backend's name is left; or nothing, in a folder NAME.ferry."""
+    """config.pbtxt contains only the backend's name; or there is none, in a folder NAME.ferry."""
     make_model(repository, name, "lenet", [], [])
     (repository / name / "config.pbtxt").unlink()
     if config:
@@ -225,7 +225,7 @@ def a_configuration_is_completed(server, work, repository, name, config):
 
 
 def photo():
-    """A JPEG of circles, and its pixels as SqueezeNet takes them."""
+    """A JPEG of circles, and its pixels in the form of SqueezeNet's input."""
     import cv2
     picture_ = numpy.zeros((300, 400, 3), numpy.uint8)
     for k in range(40):
@@ -263,7 +263,7 @@ def a_photo_becomes_classes(server, work):
 
 
 def check(server, work, repository):
-    """Runs them all on a server with the models."""
+    """Runs all features on a server with the models."""
     a_model_is_warm_before_its_first_request(server, repository)
     the_cache_answers_the_second_request(server, work)
     rate_limits_are_kept(server, work)

@@ -47,7 +47,7 @@ def answers_are_those_of_ferry_run(server, work):
 
 
 def one_spoilt(draw):
-    """Name, inputs and outputs of a request that no net takes."""
+    """Name, inputs and outputs of a request that every net rejects."""
     name = draw.choice(["lenet", "det1", "det2", "squeezenet", "lenet_sim"])
     rank = draw.randrange(0, 6)
     shape = [draw.choice([0, 1, 2, 3, 7, 24, 28, 48]) for _ in range(rank)]
@@ -55,7 +55,7 @@ def one_spoilt(draw):
     entry = http.InferInput(draw.choice(["data"] * 4 + ["", "nonesuch"]), shape, kind[0])
     entry.set_data_from_numpy(numpy.ones(shape, kind[1]))
     entries = [entry] * draw.choice([1, 1, 1, 2])
-    if draw.random() < 0.2:  # other bytes than the shape has
+    if draw.random() < 0.2:  # another number of bytes than the shape requires
         entry._raw_data = entry._raw_data[: draw.randrange(0, len(entry._raw_data) + 1)] + b"x"
         entry._parameters["binary_data_size"] = len(entry._raw_data)
     outputs = [http.InferRequestedOutput("nonesuch")] if draw.random() < 0.2 else None
@@ -144,7 +144,7 @@ def reloads_keep_answers_and_memory(server, work, repository):
         server.client.unload_model("det2")
         server.client.load_model("det2")
         os.utime(repository / "lenet/1/net.prototxt")
-        server.client.load_model("lenet")  # loaded again beside the one that answers
+        server.client.load_model("lenet")  # loaded again while the other one answers
         if k == RELOADS // 4:
             before = server.resident_kib()
     grown = server.resident_kib() - before

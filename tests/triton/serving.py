@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the tests on the real Triton server share: the server as a process, model folders, requests, and
-what `ferry run` computes from the same numbers."""
+"""Functions that the tests on the real Triton server share: the server as a process, model folders, requests,
+and the results of `ferry run` for the same numbers."""
 
 import os
 import pathlib

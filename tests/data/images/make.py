@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Makes the pictures here, and opencv.npz: what OpenCV reads of each, and makes of some by resizing.
+"""Makes the pictures of this folder, and opencv.npz: OpenCV's pixels of each picture, and of some after
+resizing.
 
-Run once, with opencv-python-headless 4.14.0.94, Pillow and numpy, in this folder.
-"""
+Run once, with opencv-python-headless 4.14.0.94, Pillow and numpy, in this folder."""
 import io
 import struct
 import zlib
@@ -26,7 +26,7 @@ def chunk(kind, data):
 
 
 def png(name, depth, color, rows, *chunks):
-    """A PNG from packed rows, for what Pillow does not write."""
+    """Makes a PNG from packed rows, for formats that Pillow does not write."""
     body = b"".join(b"\0" + row for row in rows)
     with open(name, "wb") as f:
         f.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", W, H, depth, color, 0, 0, 0)))
