@@ -39,6 +39,33 @@ static void functions_follow_a_function_of_two(void)
     }
 }
 
+/* Short rows of channels, whose values repeat for each pixel, in one input or several. */
+static void values_of_channels_repeat_for_pixels(void)
+{
+    static const int64_t channels[] = { 2, 3, 5, 16, 17, 24, 96, 240, 255, 256, 257 };
+
+    for (int64_t i = 0; i < 66; i++) {
+        const int64_t shape[3] = { 1 + i % 3, channels[i % 11], i % 7 ? 1 + 37 * i : 7000 };
+        const int64_t part[3] = { i % 2 ? shape[0] : 1, shape[1], 1 }, one[3] = { 1, 1, 1 };
+        int layout = i % 5 == 4 ? RIG_LAST_SLICE : RIG_LAST;
+        ferry_op_answer answer = { 0 };
+        struct rig r;
+
+        rig_begin(&r, FERRY_OP_BINARY);
+        r.op.params.binary.function = i % 4 == 3 ? FERRY_BINARY_QUOTIENT : FERRY_BINARY_SCALE;
+        rig_in(&r, FERRY_F32, layout, 3, i % 4 == 1 ? part : shape);
+        rig_in(&r, FERRY_F32, RIG_PLAIN, 3, i % 4 == 1 ? shape : part);
+        for (int64_t k = 0; k < rig_count(&r.op.in[1]); k++)
+            r.in[1][k] += r.in[1][k] < 0 ? -1 : 1; /* QUOTIENT divides by it */
+        if (i % 4 == 2)
+            rig_in(&r, FERRY_F32, RIG_PLAIN, 3, i % 3 ? part : one);
+        rig_out(&r, FERRY_F32, layout, 3, shape);
+        if (i % 3 == 0)
+            rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_RELU, 0, 0);
+        rig_run(&r, &answer);
+    }
+}
+
 /* Elements that are not contiguous, in rows of two and in long ones. */
 static void functions_of_elements_at_a_distance(void)
 {
@@ -267,6 +294,7 @@ static void threads_share_an_odd_number_of_panels(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(functions_follow_a_function_of_two),
+    FERRY_TEST(values_of_channels_repeat_for_pixels),
     FERRY_TEST(functions_of_elements_at_a_distance),
     FERRY_TEST(long_rows_take_functions_in_blocks),
     FERRY_TEST(softmax_of_lines_of_every_length),

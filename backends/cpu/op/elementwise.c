@@ -30,6 +30,8 @@ struct binary {
     const struct cpu_loops *loops;
     struct cpu_step function_after[FERRY_OP_EPILOGUE]; /* the UNARY functions after it */
     uint32_t functions_after;
+    int64_t period; /* as in the plan */
+    uint32_t repeated;
 };
 
 #define GATHERED 256
@@ -38,6 +40,12 @@ struct binary {
  * run.
  */
 #define NEAR 4096
+/*
+ * Rows of up to SHORT elements with an input that repeats are joined; the input is written down for
+ * up to REPEATED elements.
+ */
+#define SHORT    256
+#define REPEATED 1024
 
 #define IMPL "elementwise_impl.h"
 #include "reals_impl.h"
@@ -83,38 +91,74 @@ static void unary_gathered(void *arg, const int64_t *offset, int64_t n)
     }
 }
 
+/* The row of the operands from those offsets on. */
+static struct cpu_binary_row binary_row_at(const struct binary *f, const int64_t *at)
+{
+    const float *in[3];
+
+    for (int i = 0; i < 3; i++)
+        in[i] = f->in[i] ? (const float *)f->in[i] + at[1 + i] : NULL;
+    return (struct cpu_binary_row){ .function = f->function,
+                                    .a = (float)f->a,
+                                    .b = (float)f->b,
+                                    .x = in[0],
+                                    .u = in[1],
+                                    .v = in[2],
+                                    .x_step = f->step[1],
+                                    .u_step = f->step[2],
+                                    .v_step = f->step[3],
+                                    .y = (float *)f->y + at[0] };
+}
+
+/* Writes n elements of a row that repeats after `period` elements, from element `first` on. */
+static void repeat(const float *row, int64_t period, int64_t first, int64_t n, float *to)
+{
+    int64_t done = n < period - first ? n : period - first;
+    int64_t rest = n - done < first ? n - done : first;
+
+    memcpy(to, row + first, (size_t)done * sizeof(*to));
+    memcpy(to + done, row, (size_t)rest * sizeof(*to));
+    for (done += rest; done < n; done += rest) {
+        rest = done < n - done ? done : n - done;
+        memcpy(to + done, to, (size_t)rest * sizeof(*to));
+    }
+}
+
+/* Replaces the inputs that repeat by their elements, one after the other, in `rows`. */
+static void take_repeated(const struct binary *f, struct cpu_binary_row *r, float (*rows)[REPEATED])
+{
+    const float **in[3] = { &r->x, &r->u, &r->v };
+    int64_t *step[3] = { &r->x_step, &r->u_step, &r->v_step };
+
+    for (int i = 0; i < 3; i++)
+        if (f->repeated >> (1 + i) & 1) {
+            *in[i] = rows[i];
+            *step[i] = 1;
+        }
+}
+
+/* Computes a row by vectors, some elements at a time, and the functions after it. */
 static void binary_vectors(void *arg, const int64_t *offset, int64_t n)
 {
     const struct binary *f = arg;
-    const float *in[3];
-    struct cpu_binary_row r = { .function = f->function,
-                                .a = (float)f->a,
-                                .b = (float)f->b,
-                                .x_step = f->step[1],
-                                .u_step = f->step[2],
-                                .v_step = f->step[3],
-                                .y = (float *)f->y + offset[0] };
-
-    for (int i = 0; i < 3; i++)
-        in[i] = f->in[i] ? (const float *)f->in[i] + offset[1 + i] : NULL;
-    r.x = in[0];
-    r.u = in[1];
-    r.v = in[2];
-    f->loops->binary(&r, n);
-}
-
-/* As the function above, followed by the functions after it. */
-static void binary_steps(void *arg, const int64_t *offset, int64_t n)
-{
-    const struct binary *f = arg;
-    int64_t at[WALK_OPERANDS];
+    int64_t most = f->functions_after ? NEAR : n, at[WALK_OPERANDS];
+    float rows[3][REPEATED];
 
     memcpy(at, offset, sizeof(at));
+    if (f->period)
+        most = REPEATED / f->period * f->period;
+    for (int i = 0; i < 3; i++)
+        if (f->repeated >> (1 + i) & 1)
+            repeat((const float *)f->in[i] + at[1 + i], f->period, at[0] % f->period,
+                   n < most ? n : most, rows[i]);
     for (int64_t some; n > 0; n -= some) {
-        some = n < NEAR ? n : NEAR;
-        binary_vectors(arg, at, some);
+        struct cpu_binary_row r = binary_row_at(f, at);
+
+        some = n < most ? n : most;
+        take_repeated(f, &r, rows);
+        f->loops->binary(&r, some);
         for (uint32_t i = 0; i < f->functions_after; i++)
-            f->loops->step(&f->function_after[i], some, (float *)f->y + at[0]);
+            f->loops->step(&f->function_after[i], some, r.y);
         for (int i = 0; i < 4; i++)
             at[i] += some * f->step[i];
     }
@@ -186,7 +230,7 @@ static void add_repeated(struct cpu_walk *w, const ferry_operand *o, uint32_t ra
 /* Whether the rows of a planned BINARY are vectors of floats. */
 static bool goes_by_vectors(const struct cpu_op *p)
 {
-    const struct cpu_walk *w = &p->plan.walk;
+    const struct cpu_walk *w = &p->plan.binary.walk;
     int64_t step[WALK_OPERANDS];
 
     for (uint32_t i = 0; i < w->operands; i++)
@@ -196,7 +240,7 @@ static bool goes_by_vectors(const struct cpu_op *p)
 
 static int binary_plan(struct cpu_op *p)
 {
-    struct cpu_walk *w = &p->plan.walk;
+    struct cpu_walk *w = &p->plan.binary.walk;
 
     if (!cpu_op_is_real(p) || p->op.params.binary.function > FERRY_BINARY_QUOTIENT ||
         (p->op.params.binary.function == FERRY_BINARY_NORMALISE && p->own_in < 3))
@@ -206,7 +250,10 @@ static int binary_plan(struct cpu_op *p)
     for (uint32_t i = 0; i < p->own_in && i < 3; i++)
         add_repeated(w, &p->op.in[i], p->op.out[0].rank);
     walk_end(w);
-    walk_lengthen(w, FEW);
+    if (p->op.out[0].dtype == FERRY_F32)
+        p->plan.binary.repeated = walk_join(w, SHORT, &p->plan.binary.period);
+    if (!p->plan.binary.repeated)
+        walk_lengthen(w, FEW);
     if (goes_by_vectors(p))
         while (p->answer.epilogue < p->op.n_epilogue &&
                p->op.epilogue[p->answer.epilogue].step == FERRY_STEP_UNARY)
@@ -227,14 +274,16 @@ static void add_functions(const struct cpu_op *p, struct binary *f)
 
 static void binary_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args)
 {
-    const struct cpu_walk *w = &p->plan.walk;
+    const struct cpu_walk *w = &p->plan.binary.walk;
     bool is_f32 = p->op.out[0].dtype == FERRY_F32;
     struct binary f = { .function = p->op.params.binary.function,
                         .a = p->op.params.binary.a,
                         .b = p->op.params.binary.b,
                         .in = { args->in[0], args->in[1], p->own_in > 2 ? args->in[2] : NULL },
                         .y = args->out[0],
-                        .loops = p->loops };
+                        .loops = p->loops,
+                        .period = p->plan.binary.period,
+                        .repeated = p->plan.binary.repeated };
 
     walk_body body = is_f32 ? binary_row_f32 : binary_row_f64;
 
@@ -242,7 +291,7 @@ static void binary_run(struct cpu_device *d, const struct cpu_op *p, const struc
         f.step[i] = walk_step(w, i);
     add_functions(p, &f);
     if (goes_by_vectors(p))
-        body = f.functions_after ? binary_steps : binary_vectors;
+        body = binary_vectors;
     walk_all(w, d->workers, is_f32 ? 12 : 24, body, &f);
 }
 

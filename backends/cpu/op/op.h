@@ -103,6 +103,12 @@ struct cpu_op {
     union {
         struct cpu_walk walk;
         struct {
+            struct cpu_walk walk;
+            int64_t period; /* inputs whose bit is set in `repeated` repeat after so many elements;
+                             * 0: none */
+            uint32_t repeated;
+        } binary;
+        struct {
             struct cpu_walk outer, inner;
             int64_t count; /* the number of elements that are reduced to one of the output */
         } reduce;

@@ -119,6 +119,33 @@ void walk_lengthen(struct cpu_walk *w, int64_t few)
     swap_axes(w, last, longest);
 }
 
+uint32_t walk_join(struct cpu_walk *w, int64_t most, int64_t *out_period)
+{
+    uint32_t last = w->rank - 1, repeated = 0;
+    int64_t row = w->shape[last];
+
+    if (w->rank < 2 || row < 2 || row > most || w->stride[0][last] != 1 ||
+        w->stride[0][last - 1] != row)
+        return 0;
+    for (uint32_t i = 0; i + 1 < last; i++)
+        if (w->stride[0][i] % row)
+            return 0; /* the offset of the first operand would not tell the element of the row */
+    for (uint32_t k = 1; k < w->operands; k++) {
+        int64_t inner = w->stride[k][last], outer = w->stride[k][last - 1];
+
+        if (inner == 1 && outer == 0)
+            repeated |= 1u << k;
+        else if ((inner != 0 && inner != 1) || outer != inner * row)
+            return 0;
+    }
+    for (uint32_t k = 0; k < w->operands; k++)
+        w->stride[k][last - 1] = repeated >> k & 1 ? 0 : w->stride[k][last];
+    w->shape[last - 1] *= row;
+    w->rank--;
+    *out_period = row;
+    return repeated;
+}
+
 /* ---- iteration ------------------------------------------------------------------------------ */
 
 static void locate(const struct cpu_walk *w, int64_t element, int64_t *index, int64_t *offset)
@@ -202,11 +229,25 @@ int64_t walk_piece_of(int64_t count, int64_t bytes)
     return piece < 64 ? piece + (piece == 0) : piece / 64 * 64;
 }
 
+/* The size of so many pieces, or of a few more that divide evenly among the threads. */
+static int64_t even(int64_t count, int64_t pieces, int64_t threads)
+{
+    int64_t piece;
+
+    pieces = (pieces + threads - 1) / threads * threads;
+    piece = (count + pieces - 1) / pieces;
+    return (piece + 63) / 64 * 64;
+}
+
 void walk_all(const struct cpu_walk *w, struct workers *workers, int64_t bytes, walk_body body,
               void *arg)
 {
     struct part part = { w, body, arg };
+    int64_t piece = walk_piece_of(w->count, bytes), threads = workers_threads(workers);
 
-    if (w->count > 0)
-        workers_run(workers, w->count, walk_piece_of(w->count, bytes), walk_piece, &part);
+    if (w->count <= 0)
+        return;
+    if (piece < w->count) /* as many pieces for each thread */
+        piece = even(w->count, (w->count + piece - 1) / piece, threads);
+    workers_run(workers, w->count, piece, walk_piece, &part);
 }

@@ -41,6 +41,13 @@ void walk_end_by(struct cpu_walk *w, uint32_t operand);
  * takes as long as several elements. It does not if there are too many elements for a cache.
  */
 void walk_lengthen(struct cpu_walk *w, int64_t few);
+/*
+ * Joins the two innermost axes to one row if the first operand's rows follow each other, have at
+ * most `most` elements, and each other operand's rows are contiguous too, or one value, or repeat.
+ * The bits of the operands that repeat are returned, and the length of their rows; their stride is
+ * 0. 0: nothing was joined.
+ */
+uint32_t walk_join(struct cpu_walk *w, int64_t most, int64_t *out_period);
 /* Like walk_end, but keeps the order of the axes. */
 void walk_end_as_given(struct cpu_walk *w);
 
