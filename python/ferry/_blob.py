@@ -11,6 +11,10 @@ from ._errors import ShapeMismatch
 from ._library import Handle, Held, lib, out_double, out_pointer, string, text
 from ._runtime import Device
 
+# Storage that ferry frees.
+_libc = ctypes.CDLL(None)
+_libc.malloc.argtypes, _libc.malloc.restype = (ctypes.c_size_t,), ctypes.c_void_p
+
 
 class _Place:
     """The object that NumPy makes a view of, and keeps as long as the view exists: an address, and the memory
@@ -156,6 +160,26 @@ class Blob(Held):
             lib.ferry_blob_access(handle, int(diff), None, _abi.READ, None, ctypes.byref(ref))
             ctypes.memmove(array.ctypes.data, ref.handle + ref.offset, array.nbytes)
         return array
+
+    def _share(self, values):
+        """Makes a contiguous array of the blob's dtype and shape the host's copy of the data, without a copy
+        and without a reference to it. False: it is another kind of array, and nothing was done."""
+        if values.dtype != _dtypes.numpys(lib.ferry_blob_dtype(self._use())) or \
+                not (values.flags.c_contiguous and values.flags.aligned and values.size):
+            return False
+        lib.ferry_memory_adopt(self._memory(False), None, _abi.Ref(values.ctypes.data, 0), values.nbytes,
+                               _abi.ADOPT_READONLY, None, None)
+        return True
+
+    def _unshare(self):
+        """Ends the use of a shared array, after pending work: new storage takes its place. The data are lost."""
+        memory = self._memory(False)
+        size = self.size * _dtypes.numpys(lib.ferry_blob_dtype(self._use())).itemsize
+        storage = _libc.malloc(size)
+        if not storage:
+            raise MemoryError(f"{size} bytes for an input's blob")
+        lib.ferry_memory_adopt(memory, None, _abi.Ref(storage, 0), size, 0, _libc.free, storage)
+        lib.ferry_memory_mark_lost(memory)
 
     def _lasting(self, diff):
         if not self.home.properties.unified:

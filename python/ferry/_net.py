@@ -25,14 +25,15 @@ class Net(Held):
     seed of fillers and dropout; 0 means 1. Layers that write files (HDF5Output) may write only below the
     folder `allow_write`, and nowhere without it. With `precision` "bf16" convolutions and inner products may
     round to BF16 if that is faster on the device; with "f32" they do not; by default FERRY_PRECISION decides.
-    `text` replaces the contents of the file, whose path is then only a name.
+    `text` replaces the contents of the file, whose path is then only a name. With `share_inputs` forward reads
+    the caller's arrays without a copy: see there.
 
     Blobs of a net live as long as the net and keep it alive: they may outlive this object. One thread at a
     time may use a net."""
 
     def __init__(self, device, prototxt, weights=None, *, phase="test", keep=(), backward=False,
                  place=None, level=0, stages=(), seed=0, allow_write=None, text=None, plan=True, fuse=True,
-                 only=False, precision=None):
+                 only=False, precision=None, share_inputs=False):
         if phase not in _abi.PHASES:
             raise InvalidArgument(f"phase {phase!r}: expected one of {', '.join(_abi.PHASES)}")
         if precision not in _abi.PRECISIONS:
@@ -49,6 +50,7 @@ class Net(Held):
         pointer = out_pointer(lib.ferry_net_open, device._use(), encoded(prototxt), ctypes.byref(options))
         self._handle = Handle(pointer, lib.ferry_net_close, (device._use(),))
         self._loss = None
+        self._shares = share_inputs
         if weights is not None:
             self.load(weights)
 
@@ -58,6 +60,7 @@ class Net(Held):
         net = cls.__new__(cls)
         net._handle = handle
         net._loss = None
+        net._shares = False
         return net
 
     def load(self, weights):
@@ -135,16 +138,28 @@ class Net(Held):
 
     def forward(self, **inputs):
         """Runs all layers. Keyword arguments are inputs by name; each input gets the shape of its array, and
-        other inputs keep their contents. Returns new arrays of the outputs, by name."""
-        handle, have = self._use(), self.inputs if inputs else {}
-        for name, values in inputs.items():
-            if name not in have:
-                raise InvalidArgument(f"the net has no input {name!r}, but {', '.join(have) or 'none'}")
-            values, blob = np.asarray(values), have[name]
-            if blob.shape != values.shape:
-                blob.reshape(values.shape)
-            blob.data = values
-        self._loss = out_double(lib.ferry_net_forward, handle)
+        other inputs keep their contents. Returns new arrays of the outputs, by name.
+
+        If the net has share_inputs=True, contiguous arrays of the blob's dtype are read in place, and no
+        reference to them is kept. The input's blob has no contents afterwards: reading it, or a pass that
+        needs it, raises Lost until it is written or passed again. Earlier arrays of the blob's data become
+        invalid."""
+        handle, have, shared = self._use(), self.inputs if inputs else {}, []
+        try:
+            for name, values in inputs.items():
+                if name not in have:
+                    raise InvalidArgument(f"the net has no input {name!r}, but {', '.join(have) or 'none'}")
+                values, blob = np.asarray(values), have[name]
+                if blob.shape != values.shape:
+                    blob.reshape(values.shape)
+                if self._shares and blob._share(values):
+                    shared.append(blob)
+                else:
+                    blob.data = values
+            self._loss = out_double(lib.ferry_net_forward, handle)
+        finally:
+            for blob in shared:
+                blob._unshare()
         return {name: blob._copy() for name, blob in self.outputs.items()}
 
     @property

@@ -55,6 +55,66 @@ def test_a_net_computes_what_numpy_does_for_any_batch(device, prototxt):
     assert net.loss == 0
 
 
+INPLACE = """
+name: "inplace"
+layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 2 dim: 3 } } }
+layer { name: "relu" type: "ReLU" bottom: "data" top: "data" }
+layer { name: "power" type: "Power" bottom: "data" top: "out" power_param { scale: 2 } }
+"""
+
+
+def test_a_net_shares_inputs(device, prototxt):
+    net = ferry.Net(device, prototxt, share_inputs=True)
+    weight, bias = known(net)
+    for n in (1, 5, 2):
+        x = np.random.default_rng(n).standard_normal((n, 4)).astype("f4")
+        before = x.copy()
+        np.testing.assert_allclose(net.forward(data=x)["prob"], expected(x, weight, bias), rtol=1e-5, atol=1e-6)
+        np.testing.assert_array_equal(x, before)
+        with pytest.raises(ferry.Lost):
+            net.forward()
+    x[:] = 7
+    with pytest.raises(ferry.Lost):
+        net.inputs["data"].data  # pylint: disable=expression-not-assigned
+    net.inputs["data"].data = before
+    np.testing.assert_allclose(net.forward()["prob"], expected(before, weight, bias), rtol=1e-5, atol=1e-6)
+    assert (x == 7).all()
+
+
+def test_arrays_that_cannot_be_shared_are_copied(device, prototxt):
+    net = ferry.Net(device, prototxt, share_inputs=True)
+    weight, bias = known(net)
+    x = np.random.default_rng(1).standard_normal((4, 5)).astype("f4").T
+    out = net.forward(data=x[:, :4])["prob"]
+    np.testing.assert_allclose(out, expected(x[:, :4], weight, bias), rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(net.inputs["data"].data, x[:, :4])
+    with pytest.raises(TypeError):
+        net.forward(data=np.ones((1, 4)) * 1j)
+
+
+def test_a_layer_in_place_leaves_a_shared_input_alone(device, tmp_path):
+    path = tmp_path / "inplace.prototxt"
+    path.write_text(INPLACE)
+    x = np.array([[1, -2, 3], [-4, 5, -6]], "f4")
+    before = x.copy()
+    for options in ({}, {"plan": False, "fuse": False}, {"keep": "*"}):
+        net = ferry.Net(device, path, share_inputs=True, **options)
+        for _ in range(2):
+            np.testing.assert_array_equal(net.forward(data=x)["out"], 2 * np.maximum(x, 0))
+            np.testing.assert_array_equal(x, before)
+
+
+def test_a_failed_pass_ends_the_sharing(device, prototxt):
+    net = ferry.Net(device, prototxt, share_inputs=True)
+    known(net)
+    x = np.ones((1, 4), "f4")
+    with pytest.raises(ferry.InvalidArgument):
+        net.forward(data=x, label=x)
+    x[:] = 3
+    with pytest.raises(ferry.Lost):
+        net.inputs["data"].data  # pylint: disable=expression-not-assigned
+
+
 def test_a_net_may_round_to_bf16(device, prototxt):
     x = np.random.default_rng(1).standard_normal((1, 4)).astype("f4")
     outs = []
