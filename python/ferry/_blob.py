@@ -55,7 +55,7 @@ class Blob(Held):
     numpy.asarray(blob) is `data`. numpy.from_dlpack(blob) and torch.from_dlpack(blob) share the memory, also
     for writing.
 
-    Threads: distinct blobs from distinct threads; several threads may read one blob. The caller serialises
+    Threads: several threads may use distinct blobs, or read one blob, at the same time. The caller serialises
     writes, reshapes and moves; Python's global lock does not, because ferry releases it while it works."""
 
     def __init__(self, device, shape=None, dtype="float32"):
@@ -330,5 +330,5 @@ def from_dlpack(device, source):
     """A blob over the memory of another library's array (NumPy's, PyTorch's), with its home on `device`.
 
     Nothing is copied: each side sees the other's writes, as long as ferry does not write to another copy. The
-    blob keeps the array's memory until it releases it. Only contiguous arrays; Unsupported otherwise."""
+    blob keeps the array's memory alive. Raises Unsupported if the array is not contiguous."""
     return Blob._over(_dlpack.adopt(device, source))

@@ -29,7 +29,8 @@ class File(Held, Mapping):
     the format. Opening reads only headers, and needs no device.
 
     file["conv1/0"] is a new array with the values; bfloat16 becomes float32, exactly. `blob` reads an array
-    onto a device. If several arrays have one name, it means the first. Any thread."""
+    onto a device. If several arrays have one name, the name refers to the first. Any thread may
+    use the file."""
 
     def __init__(self, path):
         self._handle = Handle(out_pointer(lib.ferry_io_open, text(path)), lib.ferry_io_close)

@@ -26,9 +26,9 @@ def _places(soname):
 
 
 def _load(soname):
-    """Loads the library of that name, with its symbols local to this package: as global symbols its libhdf5
-    would replace the ones in h5py, tables and netCDF4. The libraries above libferry list it as needed, and
-    the loader finds it by its soname, since it is open by then."""
+    """Loads the library of that name, with local symbols: global symbols of its libhdf5 would replace those of
+    h5py, tables and netCDF4. The other libraries depend on libferry, which is open by then, so the loader
+    finds it by its soname."""
     tried = []
     for place in _places(soname):
         folder = os.path.dirname(place)
@@ -65,16 +65,16 @@ def called_back(function):
 class InterruptWaits:
     """A block in which ferry calls Python. Ctrl-C could interrupt the beginning of such a call, where nothing
     can catch the exception: ctypes would only print it. So the interrupt is raised at the end of the block;
-    `told` is called immediately."""
+    `on_interrupt` is called immediately."""
 
-    def __init__(self, told=None):
-        self._told = told
+    def __init__(self, on_interrupt=None):
+        self._on_interrupt = on_interrupt
         self._before = self._struck = None
 
     def _note(self, *arguments):
         self._struck = arguments
-        if self._told:
-            self._told()
+        if self._on_interrupt:
+            self._on_interrupt()
 
     def __enter__(self):
         if threading.current_thread() is threading.main_thread():

@@ -24,7 +24,7 @@ def _tuple_of(kind, structure):
 
 class Device:
     """A device, such as cuda:1, from Runtime.device. It keeps its runtime alive as far as necessary. Two
-    objects are equal if they refer to one device. Any thread."""
+    objects are equal if they refer to one device. Any thread may use it."""
 
     def __init__(self, handle):
         self._handle = handle
@@ -39,7 +39,7 @@ class Device:
 
     @property
     def properties(self):
-        """The device's properties. Opening the device, which its first use does, may add some."""
+        """The device's properties. Some may be missing until the first use of the device, which opens it."""
         return _tuple_of(Properties, lib.ferry_device_get_properties(self._handle).contents)
 
     def stats(self):
@@ -71,7 +71,7 @@ class Device:
 
 
 class Runtime(Held):
-    """The plugins that the configuration allows, and the devices of those that are open. Any thread.
+    """The plugins that the configuration allows, and the devices of open plugins. Any thread may use it.
 
     `backend` is as FERRY_BACKEND ("cuda", "opencl:1", "cuda,cpu"), `conf` is the one configuration file to
     read, `strict` whether a fallback to the host is an error; for None the environment and plugins.conf

@@ -88,7 +88,7 @@ def test_an_array_is_the_blobs_own_memory(net):
     blob = net.blobs["data"]
     first, second = blob.data, blob.data
     if blob.ferry.home.properties.unified:
-        pytest.skip("arrays are copies where devices map the host's memory")
+        pytest.skip("arrays are copies on devices with unified memory")
     assert first.ctypes.data == second.ctypes.data
     if blob.__dlpack_device__() == (1, 0):
         assert np.from_dlpack(blob).ctypes.data == first.ctypes.data
@@ -98,7 +98,7 @@ def test_torch_has_the_same_memory(net):
     torch = pytest.importorskip("torch", reason="there is no PyTorch")
     blob = net.blobs["data"]
     if blob.__dlpack_device__() != (1, 0) or blob.ferry.home.properties.unified:
-        pytest.skip("the host's memory alone is tried")
+        pytest.skip("the blob is not in host memory")
     tensor = torch.from_dlpack(blob)
     assert tensor.data_ptr() == blob.data.ctypes.data
     tensor[...] = torch.from_numpy(X)

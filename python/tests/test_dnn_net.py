@@ -406,7 +406,7 @@ def test_layers_have_opencvs_names(cv4, name):
     try:
         one, other = cv4.readNetFromCaffe(path), dnn.readNetFromCaffe(path)
     except (dnn.error, ModuleNotFoundError) as error:
-        pytest.skip(f"read by one of both alone: {error}")
+        pytest.skip(f"OpenCV or ferry cannot read it: {error}")
     assert other.getLayerNames() == one.getLayerNames()
     assert other.getUnconnectedOutLayersNames() == one.getUnconnectedOutLayersNames()
     assert same(other.getUnconnectedOutLayers(), one.getUnconnectedOutLayers())

@@ -87,8 +87,8 @@ def included(message, state):
 
 
 class Node:
-    """A layer in its net. bottoms and tops are names of blobs; `from` and `to` number the versions that they
-    are."""
+    """A layer in its net. `bottoms` and `tops` are names of blobs; `from` and `to` are the numbers of their
+    versions."""
 
     def __init__(self, message):
         self.message = message
@@ -106,7 +106,7 @@ def split(messages):
         for j, name in enumerate(node.bottoms):
             if name not in last:
                 raise NetError(
-                    'layer %s: nothing gives bottom %s' % (node.message.get('name'), name)
+                    'layer %s: no layer produces bottom %s' % (node.message.get('name'), name)
                 )
             users.setdefault(last[name], []).append((node, j))
         for j, name in enumerate(node.tops):

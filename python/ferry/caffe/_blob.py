@@ -57,7 +57,7 @@ class _Copy:
         self._seen = self._array.copy()
 
     def fits(self, blob, memory):
-        """Whether the copy is one of that memory, of all of it."""
+        """Whether this is a copy of that memory, as large as the blob."""
         return blob.size == self._array.size and self._blob._memory(self._diff) == memory
 
     def lend(self, blob):
@@ -278,5 +278,5 @@ class BlobVec(list):
         """Appends a new blob of zeros. The parameters of a net's layer can only be added in the layer's
         setup."""
         if self._of_net:
-            raise Unsupported("add_blob: the layers of a net that is open have the parameters of their setup")
+            raise Unsupported("add_blob: parameters of a layer can only be added in its setup")
         self.append(Blob(FerryBlob(_state.device(), tuple(map(int, shape))), Views()))

@@ -155,8 +155,8 @@ def _class_of(layer):
     module, name, given = (string(lib.ferry_proto_string(param, field, 0, None))
                            for field in (b"module", b"layer", b"param_str"))
     if not _state_of_process.python_layers:
-        raise Unsupported(f"python_param names {module}.{name}, and layers in Python are off: "
-                          "ferry.caffe.allow_python_layers() lets files name code that is run")
+        raise Unsupported(f"python_param names {module}.{name}, and layers in Python are not allowed: "
+                          "ferry.caffe.allow_python_layers() allows files to run code")
     found = getattr(importlib.import_module(module), name)
     if not (isinstance(found, type) and issubclass(found, Layer)):
         raise InvalidArgument(f"{module}.{name} is not a subclass of caffe.Layer")
@@ -209,7 +209,7 @@ def _destroy(layer):
 
 
 def _telling(function):
-    """Makes an exception of a function the layer's error; the caller of ferry gets the exception itself."""
+    """Reports an exception of the function as an error of the layer. The caller of ferry gets the exception."""
     def run(layer):
         try:
             function(layer)

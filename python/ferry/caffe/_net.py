@@ -30,8 +30,8 @@ class Net:
     set_mode_cpu, set_mode_gpu and set_device select at that time. `ferry` is the ferry.Net, which has further
     functions.
 
-    Any thread: calls of one net and of its blobs run one at a time, and so do those of nets that share
-    parameters, including a solver's nets. The arrays are the net's own: a pass of another thread writes into
+    Any thread may use a net. Calls of one net and of its blobs run one at a time, and so do calls of nets that
+    share parameters, including the nets of a solver. The arrays are the net's own: a pass of another thread writes into
     them, so copy them under a lock of your own if threads run one net on different inputs."""
 
     def __init__(self, network_file, phase=TEST, level=None, stages=None, weights=None):
@@ -262,9 +262,9 @@ class Net:
     # ---- MemoryData ------------------------------------------------------------------------------
 
     def set_input_arrays(self, data, labels):
-        """Sets the arrays that the net's MemoryData layer, which must be its first, reads batch by batch from
-        now on, and again from the start after the end: float32 arrays of 4 axes. They are borrowed, and read
-        in each forward."""
+        """Sets the arrays from which the MemoryData layer of the net reads one batch in each forward pass; after
+        the last batch, it continues with the first. That layer must be the first of the net. The arrays are
+        float32, with 4 axes. They are not copied, so they must stay unchanged."""
         if self.layers[0].type != "MemoryData":
             raise InvalidArgument(f"set_input_arrays: layer {self._layer_names[0]!r} is not a MemoryData")
         tops = [self.blobs[name] for name in self.top_names[self._layer_names[0]]]

@@ -97,7 +97,7 @@ class Solver:
 
     def add_callback(self, on_start, on_gradients_ready=None):
         """Adds callbacks: on_start() is called before each iteration's first pass, on_gradients_ready()
-        before its update. An NCCL in the place of both does nothing."""
+        before its update. If an NCCL is passed instead of the functions, the call has no effect."""
         if isinstance(on_start, NCCL) and on_gradients_ready is None:
             return
         if on_gradients_ready is None:

@@ -34,7 +34,7 @@ def _on_gpu(number):
     selected = runtime().device()
     plugin = selected.properties.plugin
     if plugin == "cpu" and not os.environ.get("FERRY_BACKEND"):
-        warnings.warn("set_mode_gpu: ferry finds no GPU here: what follows runs on the CPU", RuntimeWarning,
+        warnings.warn("set_mode_gpu: ferry finds no GPU: nets run on the CPU", RuntimeWarning,
                       stacklevel=5)
         return selected
     if ":" in os.environ.get("FERRY_BACKEND", "") or not number:

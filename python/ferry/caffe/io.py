@@ -70,9 +70,9 @@ def blobprotovector_str_to_arraylist(str):  # pylint: disable=redefined-builtin
 
 
 def array_to_datum(arr, label=None):
-    """A Datum of channels × height × width: uint8 as bytes, anything else as floats."""
+    """Returns a Datum of channels × height × width. Its values are bytes if the array is uint8, otherwise floats."""
     if arr.ndim != 3:
-        raise ValueError(f"a datum has 3 axes, the array {arr.ndim}")
+        raise ValueError(f"a datum has 3 axes, but the array has {arr.ndim}")
     datum = _messages().Datum()
     datum.channels, datum.height, datum.width = arr.shape
     if arr.dtype == np.uint8:
@@ -95,7 +95,8 @@ def datum_to_array(datum):
 # ---- pictures -----------------------------------------------------------------------------------------------
 
 def load_image(filename, color=True):
-    """A .png or .jpg as height × width × 3 floats from 0 to 1, red first; × 1 if color is False."""
+    """Reads a .png or .jpg file. Returns height × width × 3 floats from 0 to 1 in the order RGB, or height ×
+    width × 1 if color is False."""
     blob = _blob.Blob(_state.runtime().device("cpu") if _has_cpu() else _state.device(), None, "uint8")
     lib.ferry_image_read(text(filename), 3 if color else 1, blob._use())
     planes = blob.data.astype(np.float32) / np.float32(255)
@@ -140,7 +141,7 @@ def resize_image(im, new_dims, interp_order=1):
     """Resizes a picture, height × width × channels, to float32: interpolates between pixels' centres, without
     smoothing first. In pictures of 1 and 3 channels the pixels outside have the picture's least value, as in
     pycaffe, which is visible at the edges of an enlarged picture; in others the edge is repeated.
-    interp_order 0 is the nearest pixel, 1 bilinear; others are Unsupported."""
+    interp_order 0 is the nearest pixel, 1 is bilinear; other values raise Unsupported."""
     if interp_order not in (0, 1):
         raise _errors.Unsupported(f"resize_image: interp_order {interp_order}: expected 0 or 1")
     im = np.asarray(im, np.float32)
@@ -153,7 +154,7 @@ def resize_image(im, new_dims, interp_order=1):
 
 
 def _zoomed(im, new_dims):
-    """Interpolates with aligned corners, for other numbers of channels."""
+    """Interpolates with aligned corners: used for pictures with other numbers of channels than 1 and 3."""
     for axis, new in enumerate(new_dims):
         old = im.shape[axis]
         at = np.linspace(0, old - 1, new) if new > 1 else np.zeros(1)
@@ -217,13 +218,13 @@ class Transformer:
         return made.transpose(np.argsort(self.transpose[in_])) if in_ in self.transpose else made
 
     def set_transpose(self, in_, order):
-        """Sets the order of the axes: (2, 0, 1) makes height × width × channels channels × height × width."""
+        """Sets the order of the axes: (2, 0, 1) converts height × width × channels to channels × height × width."""
         if len(order) != len(self._shape(in_)) - 1:
             raise _errors.InvalidArgument(f"set_transpose: {len(order)} axes for those of {self._shape(in_)[1:]}")
         self.transpose[in_] = tuple(order)
 
     def set_channel_swap(self, in_, order):
-        """Sets the order of the channels: (2, 1, 0) makes RGB BGR."""
+        """Sets the order of the channels: (2, 1, 0) converts RGB to BGR."""
         if len(order) != self._shape(in_)[1]:
             raise _errors.InvalidArgument(f"set_channel_swap: {len(order)} channels for {self._shape(in_)[1]}")
         self.channel_swap[in_] = tuple(order)

@@ -14,8 +14,8 @@ _PLUGINS = {DNN_TARGET_CPU: "cpu", DNN_TARGET_CPU_FP16: "cpu", DNN_TARGET_OPENCL
 
 
 def device_of(target):
-    """The device of FERRY_BACKEND if that is set: it has precedence over the script. Otherwise the target's
-    device, or the CPU with a warning if there is none, as in OpenCV."""
+    """The device of FERRY_BACKEND if that is set: it has precedence over the script. Otherwise the device of
+    the target. If ferry does not have that device, the CPU with a warning, as in OpenCV."""
     runtime = _state.runtime()
     if os.environ.get("FERRY_BACKEND"):
         return runtime.device()

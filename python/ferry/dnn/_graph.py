@@ -9,9 +9,9 @@ INPUT = "_input"
 
 
 class Node:
-    """A layer: its index in ferry's net, its name here and in the text, its type, bottoms and tops; for each top the
-    layer that had written it by then; and whether a later layer consumes one of its tops. Silence, which has no
-    tops, has its bottoms as tops, as in OpenCV, whose layer passes them on."""
+    """A layer: its index in ferry's net, its name here and in the text, its type, bottoms and tops. `makers` has,
+    for each top, the number of the last layer that wrote it up to this layer. `consumed`: a later layer consumes
+    one of the tops. In OpenCV, a Silence layer returns its bottoms; therefore its tops are its bottoms here."""
 
     def __init__(self, place, name, written, kind, bottoms, tops):
         self.place, self.name, self.written, self.type = place, name, written, kind

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layers of the program's own classes, by cv2.dnn_registerLayer, which may also replace ferry's types."""
+"""cv2.dnn_registerLayer: layers whose class the program defines. It can also replace types of ferry."""
 
 import ctypes
 import itertools
@@ -32,9 +32,10 @@ class Registry:
 
 
 def registerLayer(type, class_):  # pylint: disable=redefined-builtin
-    """Makes layers of this type objects of the class: class_(params, blobs), with getMemoryShapes(inputs'
-    shapes), which returns the outputs' shapes, and forward(inputs), which returns the outputs. `params` has
-    the fields of the layer's messages; `blobs` is empty. Applies to nets that have not run yet."""
+    """Registers a class for layers of this type. Each layer becomes an object class_(params, blobs).
+    getMemoryShapes(shapes) of the object returns the shapes of the outputs for those of the inputs, and
+    forward(inputs) returns the outputs. `params` has the fields of the layer's messages; `blobs` is empty.
+    The registration applies to nets that have not run yet."""
     if not callable(class_):
         raise TypeError("class is not callable")
     _classes.setdefault(str(type), []).append(class_)
@@ -42,7 +43,7 @@ def registerLayer(type, class_):  # pylint: disable=redefined-builtin
 
 
 def unregisterLayer(type):  # pylint: disable=redefined-builtin
-    """Removes the latest registerLayer of the type. No effect without one."""
+    """Removes the class that was registered last for the type. Has no effect if there is no class."""
     found = _classes.get(str(type))
     if found:
         found.pop()
@@ -50,7 +51,7 @@ def unregisterLayer(type):  # pylint: disable=redefined-builtin
 
 
 def classes_of(kinds):
-    """The registered types among those, with their classes."""
+    """Returns those of the types that are registered, with their classes."""
     return {kind: _classes[kind][-1] for kind in kinds if _classes.get(kind)}
 
 
@@ -67,8 +68,8 @@ class _Entry:
 
 
 def rewritten(text, classes):
-    """The text in which the layers of those types have ferry's type above, and the entries that must live as
-    long as the net."""
+    """Replaces the types of those layers by TYPE. Returns the text, and the entries that must live as long as
+    the net."""
     kept = []
 
     def body(kind, params):
@@ -81,7 +82,7 @@ def rewritten(text, classes):
 
 
 def kind_of(layer):
-    """The type in the text of a layer of a registered class."""
+    """Returns the type that the text gives to a layer of a registered class."""
     return _entry_of(layer).kind
 
 
@@ -158,7 +159,7 @@ def _destroy(layer):
 
 
 def _telling(function):
-    """Makes an exception of a function the layer's error; the caller of ferry gets the exception itself."""
+    """Reports an exception of the function as an error of the layer. The caller of ferry gets the exception."""
     def run(layer):
         try:
             function(layer)

@@ -120,13 +120,13 @@ def blobFromImage(image, scalefactor=1.0, size=(0, 0), mean=(), swapRB=False, cr
 
 @arguments_in_cv2s_form
 def blobFromImages(images, scalefactor=1.0, size=(0, 0), mean=(), swapRB=False, crop=False, ddepth=CV_32F):
-    """As blobFromImage, for several images, in the given size or else the size of the first image."""
+    """As blobFromImage, for several images. The default size is that of the first image."""
     params = _params(scalefactor, size, mean, swapRB, crop, ddepth, "blobFromImages")
     return _blob(list(images), params, "blobFromImages")
 
 
 def _by_params(images, arguments, function):
-    """The arguments (param) or (blob, param): a blob that fits is filled and returned."""
+    """Makes a blob by the arguments (param) or (blob, param). Fills and returns the given blob if it fits."""
     into = None
     if len(arguments) == 2 or isinstance((*arguments, None)[0], np.ndarray):
         into, *arguments = arguments
@@ -141,8 +141,8 @@ def _by_params(images, arguments, function):
 
 @overloaded("image [param]", "image [blob param]")
 def blobFromImageWithParams(image, *blob_and_param):
-    """Makes a blob from an image by an Image2BlobParams; without one, the image is not changed. (image,
-    param), or (image, blob, param) with an array that is filled if its shape and type fit."""
+    """Makes a blob from an image by an Image2BlobParams; without it, the image is not changed. The arguments are
+    (image, param) or (image, blob, param). `blob` is an array that is filled if its shape and type fit."""
     return _by_params([image], blob_and_param, "blobFromImageWithParams")
 
 

@@ -11,7 +11,7 @@ _MODELS = ("Model", "ClassificationModel", "DetectionModel", "KeypointsModel", "
 
 
 def _is_ours(arguments):
-    """Whether arguments name a Caffe model: a net of ferry's, files by their suffixes, or the framework's name."""
+    """Whether one of the arguments is a net of ferry, a file of a Caffe model (by its suffix), or "caffe"."""
     return any(isinstance(one, Net) or (isinstance(one, (str, os.PathLike)) and
                                         (read._is_caffe(one) or str(one).lower() == "caffe"))
                for one in arguments)
@@ -44,7 +44,7 @@ def _read_net(theirs):
 
 
 def _and(theirs, ours):
-    """A function for both: ferry's for the nets of ferry, and cv2's for its own nets."""
+    """Returns a function that calls ferry's function, then that of cv2 if cv2 has it."""
     def both(*arguments, **named):
         given = list(arguments) + [named[name] for name in ("type", "class") if name in named]
         ours(*given)
@@ -60,9 +60,9 @@ def _add_layers(cv2):
 
 
 def install():
-    """Adds readNetFromCaffe to cv2.dnn, makes readNet and the models accept Caffe models, and adds those of
-    this package's other functions that the OpenCV lacks. Other formats are read by cv2. A second call has no
-    effect. Returns cv2."""
+    """Adds readNetFromCaffe to cv2.dnn, and the other functions of this package that cv2 does not have.
+    cv2.dnn.readNet and the models then also accept Caffe models; cv2 still reads all other formats. A second
+    call has no effect. Returns cv2."""
     try:
         import cv2  # pylint: disable=import-outside-toplevel
     except ImportError as error:

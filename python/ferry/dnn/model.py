@@ -124,7 +124,7 @@ class ClassificationModel(Model):
 
 
 class KeypointsModel(Model):
-    """A net whose output is a heat map for each point, the background last, or the points themselves."""
+    """A net whose output is a list of points, or one heat map for each point and, last, one for the background."""
 
     def estimate(self, frame, thresh=0.5):
         """The points of an image; (−1, −1) if a map stays below the threshold."""
@@ -184,8 +184,8 @@ class DetectionModel(Model):
 
 
 def _box(corners, width, height):
-    """The box in pixels, within the image. The corners are pixels, or fractions of the image's size if as
-    pixels they make the box too small."""
+    """The box in pixels, within the image. The corners are in pixels. If the box would then be too small, they
+    are fractions of the size of the image."""
     left, top, right, bottom = map(int, corners)
     if right - left + 1 <= 2 or bottom - top + 1 <= 2:
         sides = np.float32([width, height, width, height])

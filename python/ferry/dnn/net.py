@@ -64,7 +64,8 @@ class Net:
     """A net from a prototxt and its weights, with cv2.dnn.Net's methods; readNetFromCaffe creates it.
 
     A contiguous float32 blob passed to setInput is not copied: it must not be changed until forward. The
-    caller owns the arrays that forward returns. Any thread; one forward pass at a time."""
+    caller owns the arrays that forward returns. Any thread may use the net; only one forward pass may run at
+    a time."""
 
     def __init__(self):
         self._text = self._plain = self._source = self._file = self._graph = None
@@ -235,7 +236,7 @@ class Net:
         return number
 
     def _plan_of(self, names, function, missing=NOT_FOUND):
-        """How to get the tops of layers: (runner or None, [(layer, blob) in the order of `names`])."""
+        """The plan for getting the tops of layers: (runner or None, [(layer, blob) in the order of `names`])."""
         numbers = [self._number(name, function, missing) for name in names]
         if 0 in numbers:
             raise made(NOT_FOUND, "Requested blob not found: layer 0 holds the inputs", function)
@@ -310,8 +311,9 @@ class Net:
             return None
 
     def forward(self, *arguments, outputName="", outBlobNames=None, outputBlobs=None):
-        """forward(): the last layer's output. forward(name): that layer's. forward([names]): a tuple, one for
-        each. forward(outputBlobs, name): a tuple of all outputs of a layer."""
+        """forward() returns the output of the last layer, forward(name) that of the named layer, and
+        forward([names]) a tuple of those of all named layers. forward(outputBlobs, name) returns a tuple of all
+        outputs of the layer."""
         if not arguments and outputName == "" and outBlobNames is None and outputBlobs is None:
             found = self._forward_again()
             if found is not None:
@@ -399,7 +401,7 @@ class Net:
         return lib.ferry_net_param_at(self._main.handle, self._graph.nodes[number].place, index)
 
     def _param(self, number, index, function="getParam"):
-        """A copy of an array; one with a single axis gets two, as cv2's matrices have."""
+        """A copy of an array. A copy of an array with one axis gets a second axis, because matrices of cv2 have two."""
         blob = self._param_blob(number, index, function)
         shape, ref = shape_of(blob), _abi.Ref()
         array = np.empty(shape if len(shape) != 1 else (shape[0], 1), np.float32)
@@ -537,7 +539,7 @@ class Net:
                 self._reopen()
 
     def setPreferableBackend(self, backendId):
-        """Has no effect except that the number is stored: ferry computes."""
+        """Stores the number. It has no other effect: ferry computes all layers."""
         self._backend = int(backendId)
 
     @in_cv2s_form
@@ -567,7 +569,7 @@ class Net:
         return "\n".join(text + ["}", ""])
 
     def dumpToFile(self, path):
-        """As dump, into a file."""
+        """Writes the text of dump() into a file."""
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.dump())
 
@@ -576,8 +578,8 @@ class Net:
 
 
 def _padded(array, rows):
-    """Detections in cv2's form: the best of each image first, in as many rows as can be kept at most; the
-    remaining rows are zeros."""
+    """Returns detections in the form of cv2: at most `rows` of them, sorted by image and then by descending
+    confidence. The remaining rows are zeros."""
     found = array.reshape(-1, 7)
     found = found[found[:, 1] >= 0]
     found = found[np.lexsort((-found[:, 2], found[:, 0]))][:rows]
@@ -587,8 +589,8 @@ def _padded(array, rows):
 
 
 def _is_list_of(value, *kinds):
-    """Whether it is a sequence of these types; an array of numbers counts as a sequence of arrays, and so
-    does an empty list."""
+    """Whether the value is a sequence of these types. An array of numbers, or an empty list, counts as a
+    sequence of arrays."""
     if isinstance(value, np.ndarray):
         return (value.dtype.kind == "U") == (str in kinds)
     if not isinstance(value, (list, tuple)) or not value:

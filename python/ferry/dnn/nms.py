@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Suppression of boxes that overlap better ones."""
+"""Non-maximum suppression of boxes."""
 
 import numpy as np
 

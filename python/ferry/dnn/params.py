@@ -61,10 +61,10 @@ def letterbox(image, size):
 
 
 class Image2BlobParams:
-    """The parameters of blobFromImageWithParams: (image − mean) × scalefactor, with a value for each channel
-    of the blob, with red and blue swapped before (swapRB), in `size` by `paddingmode`: stretched
-    (DNN_PMODE_NULL), cropped from the centre, or fitted into a border of `borderValue` (DNN_PMODE_LETTERBOX),
-    which has the channels of the image."""
+    """The parameters of blobFromImageWithParams. The blob is (image − mean) × scalefactor, with one mean and one
+    factor for each channel; swapRB exchanges red and blue before. The image is first resized to `size`,
+    as `paddingmode` selects: stretched (DNN_PMODE_NULL), cropped from the centre, or fitted into a border
+    (DNN_PMODE_LETTERBOX) of `borderValue`, which has a value for each channel of the image."""
 
     def __init__(self, scalefactor=(1.0, 1.0, 1.0, 1.0), size=(0, 0), mean=(), swapRB=False, ddepth=CV_32F,
                  datalayout=DNN_LAYOUT_NCHW, mode=DNN_PMODE_NULL, borderValue=()):
