@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ops: the table "ferry.op/1", and every kind compared with the kit's own reference. */
+/* ops: the table "ferry.op/1", and each kind of operation, compared with the kit's reference. */
 
 static void take_table(void)
 {
-    const size_t mandatory = offsetof(ferry_op_table, begin); /* a plugin of ABI 1.1 has no more */
+    const size_t mandatory = offsetof(ferry_op_table, begin); /* the table of ABI 1.1 ends here */
     const void *found = NULL;
     int code;
 

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Runs the backend in the real Triton server (tests/triton/served.py), and ferry.mlserver in
-# MLServer. FERRY_TEST_TRITON names a folder with a virtual environment that has nvidia-pytriton,
-# tritonclient[all], NumPy and OpenCV, and in it another one, mlserver. `check-triton.sh fetch
-# FOLDER` creates them with pip.
+# MLServer. FERRY_TEST_TRITON names a virtual environment with nvidia-pytriton, tritonclient[all],
+# NumPy and OpenCV. Its folder `mlserver` is a virtual environment with MLServer. `check-triton.sh
+# fetch FOLDER` creates both with pip.
 set -u
 
 if [ "${1-}" = fetch ]; then
     python3 -m venv "${2:?}" && python3 -m venv "$2/mlserver" || exit 1
-    # pytriton asks for NumPy 1, this OpenCV for NumPy 2; OpenCV runs with both.
+    # pytriton requires NumPy 1. OpenCV requires NumPy 2, but also works with NumPy 1.
     "$2/bin/python" -m pip install -q nvidia-pytriton==0.7.0 'tritonclient[all]' 'numpy>=1.26,<2' &&
         "$2/bin/python" -m pip install -q --no-deps opencv-python-headless==4.14.0.94 &&
         "$2/bin/python" -c 'import cv2; cv2.dnn.readNetFromCaffe' &&

@@ -26,7 +26,7 @@ int ferry(const char *arguments);
 
 bool is_there(const char *name);
 
-/* The number of files, except those that these functions leave. */
+/* The number of files in the folder, except those that these functions create. */
 int files(void);
 void clean(void);
 

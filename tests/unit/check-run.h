@@ -18,8 +18,8 @@ int check(const char *arguments);
 int check_bad(const char *name, const char *more);
 
 /*
- * Whether a case is skipped in a run with a sanitizer, which is too slow for cases that it cannot
- * judge: other options, waits.
+ * Whether a run with a sanitizer skips a case: such a run is slow, and cannot judge other options
+ * and waits.
  */
 bool is_in_a_hurry(void);
 

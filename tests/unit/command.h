@@ -20,7 +20,7 @@ void slurp(const char *path, char *into, size_t size);
 int shell(const char *command);
 int ferry(const char *arguments);
 
-/* Whether it printed one line on standard error that contains the text. */
+/* Whether the command printed one line on standard error that contains the text. */
 bool one_line_of_error(const char *about);
 
 /* Its output parsed as JSON; ends the case if it is not valid. */

@@ -9,7 +9,7 @@
  * Requires libpng and liblmdb.
  */
 
-/* A path in it; valid until the fourth call from now. */
+/* A path in the folder; valid until the fourth later call. */
 const char *df_in(const char *name);
 
 /* Value of a channel, blue first, of picture `seed`. */

@@ -58,8 +58,8 @@ static void a_device_reports_the_requirements_of_its_kernels(void)
 }
 
 /*
- * Every operation once where kernels can begin, once 12 bytes later, and the result of each on
- * ones.
+ * Performs every operation twice: at the beginning of a block, where kernels can be bound, and 12
+ * bytes later. Stores the results for operands of ones.
  */
 static void operations(ferry_queue *q, ferry_cref x, ferry_ref y, uint64_t skip, double *out)
 {
@@ -107,7 +107,7 @@ static void an_unaligned_slice_is_computed_on_the_host_and_counted(void)
     operations(q, ferry_memory_device_data(x), ferry_memory_mutable_device_data(z), 0, out);
     CU_ASSERT_EQUAL(fallbacks(), before);
     operations(q, ferry_memory_device_data(x), ferry_memory_mutable_device_data(y), 12, out);
-    CU_ASSERT_EQUAL(fallbacks(), before + 9); /* a copy is a copy */
+    CU_ASSERT_EQUAL(fallbacks(), before + 9); /* the copy is not a fallback */
     check_results(ferry_memory_host_data(y), out);
     ferry_memory_release(x);
     ferry_memory_release(y);

@@ -43,7 +43,10 @@ static ferry_ref by_accessor(ferry_blob *b, unsigned which, bool host, unsigned 
                                    : ferry_blob_mutable_device_diff(b);
 }
 
-/* One blob by its accessors, its twin by the primitive: pointers, heads and copies are equal. */
+/*
+ * Accesses one blob by its accessors and an equal blob by the primitive. Pointers, heads and copies
+ * are equal.
+ */
 static void compare(ferry_device *dev, unsigned which, bool host, unsigned access)
 {
     ferry_blob *b = FX_BLOB(FERRY_F32, 3, 5);
@@ -52,7 +55,7 @@ static void compare(ferry_device *dev, unsigned which, bool host, unsigned acces
     uint64_t copies;
 
     for (int round = 0; round < 2; round++) {
-        /* valid elsewhere first, so that there is a copy to make */
+        /* only the other copy is valid, so that the access has to copy */
         CU_ASSERT_PTR_NOT_NULL(by_accessor(b, which, !host, MUTABLE).handle);
         fx_mark();
         expected = by_accessor(b, which, host, access);
@@ -64,7 +67,9 @@ static void compare(ferry_device *dev, unsigned which, bool host, unsigned acces
         CU_ASSERT_EQUAL(place(ref), place(expected));
         CU_ASSERT(!host || ref.offset == 0);
         CU_ASSERT_EQUAL(ferry_memory_is_valid_at(m, host ? NULL : dev), 1);
-        FX_OK(ferry_blob_access(b, which, host ? NULL : dev, access, NULL, &ref)); /* settled now */
+        FX_OK(ferry_blob_access(b, which, host ? NULL : dev, access, NULL, &ref)); /* done, without
+                                                                                    * pending
+                                                                                    * work */
         CU_ASSERT_EQUAL(place(ref), place(expected));
     }
     ferry_blob_destroy(b);
@@ -195,7 +200,7 @@ static void the_code_is_the_call_s_own(void)
                                    FERRY_ADOPT_READONLY, NULL, NULL));
     FX_FAILS(FERRY_EINVAL, ferry_blob_canonical_axis(b, 9));
     FX_FAILS(FERRY_EPERM, ferry_blob_access(b, FERRY_DATA, NULL, MUTABLE, NULL, &ref));
-    CU_ASSERT(ref.handle == &dev && ref.offset == 77); /* unchanged */
+    CU_ASSERT(ref.handle == &dev && ref.offset == 77); /* `ref` is unchanged */
     FX_OK(ferry_blob_access(b, FERRY_DATA, NULL, FERRY_READ | FERRY_NOWAIT, NULL, &ref));
     CU_ASSERT_PTR_EQUAL(ref.handle, readable);
     ferry_blob_destroy(other);
@@ -214,7 +219,7 @@ static void every_access_to_write_counts_as_a_version(void)
     CU_ASSERT_PTR_NOT_NULL(ferry_blob_overwrite_host_data(b));
     m = ferry_blob_data_memory(b);
     before = ferry_memory_version(m);
-    CU_ASSERT_PTR_NOT_NULL(ferry_blob_overwrite_host_data(b)); /* settled by now */
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_overwrite_host_data(b)); /* done, without pending work */
     CU_ASSERT(ferry_memory_version(m) != before);
     before = ferry_memory_version(m);
     CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_host_data(b));
@@ -231,8 +236,8 @@ static void every_access_to_write_counts_as_a_version(void)
 }
 
 /*
- * Writes alternate between the sides, which copies nothing on some devices, and arithmetic, which
- * need not check.
+ * The host, the device and arithmetic write in turns. Writes by host and device copy nothing on
+ * some devices, and arithmetic need not check the copies.
  */
 static void writes_by_turns_count_as_versions(void)
 {

@@ -342,8 +342,8 @@ static void growing_back_shows_the_bytes_of_the_remaining_copy(void)
 }
 
 /*
- * Part of the way back: a copy that is too short for it is dropped, even if it shares the other's
- * bytes.
+ * The blob grows back in several steps. A copy that is too short is dropped, even if it shares the
+ * bytes of the other copy.
  */
 static void growing_back_by_steps_is_one_rule_everywhere(void)
 {

@@ -39,8 +39,8 @@ static bool compiles_for_long(void)
 }
 
 /*
- * Runs all groups once for each plugin. With a sanitizer, or other options, or in a hurry, the
- * plugins' own tests cover the arithmetic.
+ * Runs all groups once for each plugin. A run with a sanitizer or other options, and a quick run,
+ * omit the arithmetic, which the plugins' own tests cover.
  */
 static void one_of_our_own_passes(void)
 {
@@ -421,8 +421,8 @@ static void a_gradient_that_is_a_forward_pass_is_caught(void)
 }
 
 /*
- * The last row instead of the sum; swapped scalars; corners instead of centres; an end that is one
- * too early.
+ * The faults: the last row instead of the sum; exchanged scalars; corners instead of centres; an
+ * end that is one too early.
  */
 static void one_kind_alone_that_is_wrong_is_caught(void)
 {

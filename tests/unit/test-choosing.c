@@ -119,7 +119,8 @@ static void a_device_on_the_host_s_processors_is_the_last_choice(void)
 
     fakes_put(folder, "on_the_cpu", "ferry_opencl.so");
     rt = fakes_open(folder, "^cuda", NULL);
-    CU_ASSERT_STRING_EQUAL(fakes_name_of(rt, NULL), "opencl:0"); /* better than no device */
+    CU_ASSERT_STRING_EQUAL(fakes_name_of(rt, NULL), "opencl:0"); /* a device on the CPU is better
+                                                                  * than no device */
     ferry_runtime_close(rt);
 
     fakes_put(folder, "cpu", NULL);

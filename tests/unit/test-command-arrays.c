@@ -47,7 +47,7 @@ static void weights_are_written_in_shards(void)
     SAYS("5 arrays: 5 equal, 0 different, 0 not compared");
     CU_ASSERT_EQUAL(ferry("inspect s.safetensors.index.json"), 0);
     SAYS("5 arrays");
-    /* shards in, different shards out; the index maps them */
+    /* replaces shards by different shards, which the index lists */
     CU_ASSERT_EQUAL(ferry("merge -o s.safetensors.index.json --shard 1KiB s.safetensors.index.json "
                           "a.safetensors"),
                     0);
@@ -74,12 +74,12 @@ static void shards_that_cannot_be_are_refused(void)
     CU_ASSERT_EQUAL(ferry("convert a.safetensors s.npz --shard 1KB"), 2);
     REFUSES("--shard requires safetensors, not npz");
     CU_ASSERT_EQUAL(files(), 1);
-    /* a folder has the name of the second file: neither it nor an index exists afterwards */
+    /* a folder has the name of the second shard: the command leaves neither a shard nor an index */
     CU_ASSERT_EQUAL(shell("mkdir s-00002-of-00002.safetensors"), 0);
     CU_ASSERT_EQUAL(ferry("convert a.safetensors s.safetensors --shard 400"), 1);
     REFUSES("s-00002-of-00002.safetensors: is a directory");
     CU_ASSERT_EQUAL(files(), 2);
-    /* and has the name of the index */
+    /* a folder has the name of the index */
     CU_ASSERT_EQUAL(shell("rmdir s-*; mkdir s.safetensors.index.json"), 0);
     CU_ASSERT_EQUAL(ferry("convert a.safetensors s.safetensors --shard 400"), 1);
     check_one_line();
@@ -489,7 +489,7 @@ static void few_elements_in_many_arrays_are_summed_where_they_are(void)
     SAYS("x79   F32    20000  20000  2.0157e+08  ");
     CU_ASSERT_EQUAL(shell("test -s t.json && grep -c x79 t.json"), 1);
     CU_ASSERT_STRING_EQUAL(out, "0\n");
-    /* a file of one array shows the other case */
+    /* a file with one array is summed on the device */
     make("one.safetensors", arrays + 79, 1);
     CU_ASSERT_EQUAL(shell("FERRY_TRACE=t.json \"$FERRY_TEST_COMMAND\" inspect one.safetensors"), 0);
     CU_ASSERT_EQUAL(shell("grep -q x79 t.json || test $FERRY_BACKEND = cpu"), 0);
@@ -548,7 +548,7 @@ static void squares_beyond_f32_are_summed_in_doubles(void)
     fx_end();
 }
 
-/* Sums computed on a device, on each of them. */
+/* The sums are computed on each device. */
 static const ferry_test_case cases[] = {
     FERRY_TEST(few_elements_in_many_arrays_are_summed_where_they_are),
     FERRY_TEST(squares_beyond_f32_are_summed_in_doubles),

@@ -101,7 +101,7 @@ static void a_layer_of_the_definition_is_renamed_with_its_blobs(void)
 {
     static const char *const apart[] = {
         "conv1/0=a/0 conv1/1=b/0",                   /* one layer becomes two */
-        "conv1/0=a/0 conv1/1=a/1 ip/0=a/2 ip/1=a/3", /* and two one */
+        "conv1/0=a/0 conv1/1=a/1 ip/0=a/2 ip/1=a/3", /* two layers become one */
         "'*=x.*' --format npz",
     };
     char line[200];

@@ -184,7 +184,8 @@ static void a_full_output_is_called_so(void)
     CU_ASSERT_STRING_EQUAL(err, "ferry: standard output: No space left on device\n");
     MAKE("b.npz", { "x0", FERRY_F32, 1, 1, false });
     MAKE("c.npz", { "x0", FERRY_F32, 1, 2, false });
-    for (size_t i = 0; i < FERRY_TEST_COUNT(diffs); i++) { /* an error, whatever was found */
+    for (size_t i = 0; i < FERRY_TEST_COUNT(diffs); i++) { /* status 2, whether or not they
+                                                            * differ */
         CU_ASSERT_EQUAL(ferry(diffs[i]), 2);
         CU_ASSERT_STRING_EQUAL(err, "ferry: standard output: No space left on device\n");
     }

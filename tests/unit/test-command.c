@@ -84,7 +84,7 @@ static void trace_sums_the_copies_of_the_tour(void)
              in_folder("cut.json"));
     CU_ASSERT_EQUAL(shell(command), 0);
     snprintf(command, sizeof(command), "trace %s", in_folder("cut.json"));
-    CU_ASSERT_EQUAL(ferry(command), 0); /* as far as it goes */
+    CU_ASSERT_EQUAL(ferry(command), 0); /* the complete events are shown */
     write_file(in_folder("other.json"), "{}\n", 3);
     snprintf(command, sizeof(command), "trace %s", in_folder("other.json"));
     CU_ASSERT_EQUAL(ferry(command), 1);
@@ -427,7 +427,10 @@ static void output_that_cannot_be_written_is_status_1(void)
     CU_ASSERT(one_line_of_error("standard output"));
 }
 
-/* Without an array that lacks the part that did not fit: half a shape would be wrong. */
+/*
+ * If memory is short for a part of an array, the array is omitted: an incomplete shape would be
+ * wrong.
+ */
 static void json_that_memory_is_short_for_is_status_1(void)
 {
     char inspect[300], line[1024];

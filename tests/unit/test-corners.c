@@ -92,7 +92,10 @@ static void a_tail_on_the_host_is_left_to_its_readers(void)
     wx_end();
 }
 
-/* A host-memory device has the same bytes, and its queue does not know of reads elsewhere. */
+/*
+ * A device with host memory has the same bytes, but its queue does not know the reads of other
+ * devices.
+ */
 static void a_tail_on_shared_bytes_is_left_to_its_readers(void)
 {
     ferry_device *cpu = NULL;
@@ -303,7 +306,7 @@ static void failed_contents_are_lost_without_a_wait(void)
     wx_end();
 }
 
-/* The work was submitted and completed, and then another memory left an event on that queue. */
+/* The submitted work has completed, and then another memory recorded an event on the queue. */
 static void work_submitted_after_the_query_counts(void)
 {
     ferry_memory *m, *other;

@@ -234,10 +234,10 @@ static void weights_are_rounded_to_nearest_even(void)
     static const struct {
         double w, want;
     } all[] = {
-        { 0x1.01p0, 0x1p0 },          /* a tie */
-        { 0x1.03p0, 0x1.04p0 },       /* likewise */
+        { 0x1.01p0, 0x1p0 },          /* a tie, rounded down to even */
+        { 0x1.03p0, 0x1.04p0 },       /* a tie, rounded up to even */
         { 0x1.010002p0, 0x1.02p0 },   /* above a tie */
-        { -0x1.00fffep0, -0x1p0 },    /* below */
+        { -0x1.00fffep0, -0x1p0 },    /* below a tie */
         { 0x1.fffffep127, INFINITY }, /* beyond the largest number */
         { -INFINITY, -INFINITY },     { 0x1.fep127, 0x1.fep127 },
     };

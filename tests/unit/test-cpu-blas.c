@@ -171,7 +171,7 @@ static int multiply_within(size_t more)
     return multiplies() ? 0 : 2;
 }
 
-/* Memory for the library, but not for its buffers when it is called. */
+/* The limit allows the library to be loaded, but its buffers cannot be allocated. */
 static int without_memory(void)
 {
     int result = multiply_within((size_t)120 << 20);
@@ -181,7 +181,7 @@ static int without_memory(void)
     return strstr(heard, "matrices are computed without it") ? 0 : 3;
 }
 
-/* Memory for the caller, but not for further threads. */
+/* The limit allows the buffers of the calling thread, but no further threads. */
 static int without_much_memory(void)
 {
     int result = multiply_within((size_t)300 << 20);

@@ -84,7 +84,7 @@ static void convolutions_of_any_shape(void)
     }
 }
 
-/* A listed one: axes 2, square. */
+/* A convolution of the lists below, with two axes and a square image. */
 struct square {
     int64_t images, channels, outputs, in, kernel, stride, dilation, pad;
     uint32_t group, transposed;
@@ -116,7 +116,7 @@ static void convolutions_at_their_boundaries(void)
 {
     static const struct square squares[] = {
         { 1, 3, 5, 2, 7, 1, 1, 3, 1, 0 },     /* a kernel larger than the image */
-        { 1, 4, 4, 9, 2, 5, 1, 0, 1, 0 },     /* strides over what no window sees */
+        { 1, 4, 4, 9, 2, 5, 1, 0, 1, 0 },     /* pixels between the windows */
         { 2, 17, 33, 1, 1, 1, 1, 0, 1, 0 },   /* one pixel */
         { 1, 1, 1, 1, 1, 1, 1, 0, 1, 0 },     /* size 1 in every dimension */
         { 2, 33, 33, 7, 3, 1, 1, 1, 33, 0 },  /* one channel per group */
@@ -124,14 +124,14 @@ static void convolutions_at_their_boundaries(void)
         { 1, 48, 96, 5, 3, 1, 2, 2, 48, 0 },  /* two outputs per channel, dilated */
         { 0, 8, 8, 5, 3, 1, 1, 1, 1, 0 },     /* no images */
         { 1, 3, 64, 30, 7, 2, 1, 3, 1, 0 },   /* a first layer */
-        { 1, 512, 40, 5, 3, 1, 1, 1, 1, 0 },  /* more to sum than one block */
-        { 1, 300, 70, 13, 1, 1, 1, 0, 1, 0 }, /* the same, 1 × 1 */
+        { 1, 512, 40, 5, 3, 1, 1, 1, 1, 0 },  /* a sum of several blocks */
+        { 1, 300, 70, 13, 1, 1, 1, 0, 1, 0 }, /* the same, kernel 1 × 1 */
         { 1, 1100, 33, 4, 1, 2, 1, 0, 1, 0 },  { 1, 16, 8, 6, 4, 2, 1, 1, 1, 1 },
         { 1, 16, 16, 6, 4, 2, 1, 1, 16, 1 },   { 2, 40, 24, 5, 3, 3, 2, 0, 2, 1 },
         { 1, 6, 6, 5, 3, 1, 1, 4, 1, 0 },      /* windows over padding only */
         { 2, 40, 33, 10, 3, 1, 12, 12, 1, 0 }, /* outer taps over padding only */
-        { 1, 20, 20, 10, 3, 1, 9, 11, 1, 0 },  /* some of them, of a wider image */
-        { 1, 32, 32, 1, 5, 1, 1, 2, 32, 0 },   /* all but one tap, one channel per group */
+        { 1, 20, 20, 10, 3, 1, 9, 11, 1, 0 },  /* some outer taps over padding only */
+        { 1, 32, 32, 1, 5, 1, 1, 2, 32, 0 },   /* only one tap outside the padding */
     };
 
     static const int y_layouts[] = { RIG_LAST, RIG_PLAIN, RIG_LAST_SLICE };
@@ -309,7 +309,7 @@ static void group_a_channel(int64_t lines, int64_t pixels, int64_t step, int64_t
     rig_run(&r, NULL);
 }
 
-/* A depthwise convolution takes all functions after it. */
+/* All functions can be fused into a depthwise convolution. */
 static void a_group_a_channel_with_functions(void)
 {
     for (uint32_t function = 0; function < FERRY_UNARY_COUNT; function++)
@@ -335,7 +335,7 @@ static void a_group_a_channel_with_functions(void)
         }
 }
 
-/* Lines whose ends see padding, singly and in pairs, and the steps on their sums. */
+/* Lines with padding at their ends, computed one or two at a time, with fused steps. */
 static void a_group_a_channel_of_every_width_and_padding(void)
 {
     for (int64_t pixels = 1; pixels < 20; pixels++)
@@ -345,8 +345,8 @@ static void a_group_a_channel_of_every_width_and_padding(void)
 }
 
 /*
- * Sums so short that pixels next to the padding are tiles of their own, and lines cut by a task's
- * end.
+ * The sums are so short that the pixels next to the padding are computed as separate tiles. The end
+ * of a task may be within a line.
  */
 static void first_layers_of_every_width(void)
 {
@@ -387,7 +387,7 @@ static void short_sums_of_many_tiles(void)
     }
 }
 
-/* Functions that no micro-kernel has, after a bias and a sum; the last panel is full or not. */
+/* Functions that the micro-kernels do not compute, after a bias and a sum, for any last panel. */
 static void functions_follow_the_store(void)
 {
     static const uint32_t functions[] = { FERRY_UNARY_SWISH, FERRY_UNARY_HARD_SWISH,
@@ -501,7 +501,7 @@ static void no_number_of_threads_changes_a_bit(void)
     }
 }
 
-/* Threads were started in one mode, and compute in another: each time in the caller's. */
+/* Worker threads use the rounding mode of the caller, not that in which they were started. */
 static void the_rounding_mode_is_the_callers_on_every_thread(void)
 {
     static const int modes[] = { FE_UPWARD, FE_TONEAREST, FE_TOWARDZERO };

@@ -16,7 +16,7 @@ static void image(struct rig *r, int layout, int64_t images, int64_t channels, i
     rig_in(r, FERRY_F32, layout, 4, shape);
 }
 
-/* A function of two values per channel takes the functions after it, where rows are contiguous. */
+/* Steps are fused into a function of two values per channel if its rows are contiguous. */
 static void functions_follow_a_function_of_two(void)
 {
     for (int64_t i = 0; i < 48; i++) {

@@ -126,7 +126,7 @@ static void binary_functions_broadcast_axes_of_size_one(void)
     }
 }
 
-/* Whether both ends of a copy can hold a negative number; */
+/* Whether both dtypes of a copy can represent negative numbers. */
 static int is_signed(const ferry_op_desc *op)
 {
     uint32_t x = op->in[0].dtype, y = op->out[0].dtype;
@@ -183,7 +183,7 @@ static void reductions_over_any_axes(void)
         r.op.params.reduce.scale = 0.25;
         rig_in(&r, dtype, layout(), rank, shape);
         for (int64_t k = 0; k < rig_count(&r.op.in[0]) && rig_random(2); k++)
-            r.in[0][k] = (double)rig_random(3); /* equal values */
+            r.in[0][k] = (double)rig_random(3); /* often equal values */
         for (uint32_t a = 0; a < rank; a++)
             shape[a] = axes >> a & 1u ? 1 : shape[a];
         if (r.op.params.reduce.function == FERRY_REDUCE_ARGMAX && dtype == FERRY_F32 &&

@@ -123,7 +123,7 @@ static int run(struct rig *r, void *prepared)
     return r->table->run(r->dev, NULL, prepared, &args);
 }
 
-/* The result of a run on the same data for each; returns the number of elements. */
+/* Computes the operation on the same data in each call; returns the number of elements. */
 static int64_t result_of(struct rig *r, const ferry_op_desc *op, float *out)
 {
     static float there[MOST];
@@ -149,7 +149,10 @@ static double difference(int64_t n)
     return most;
 }
 
-/* cuDNN's call for it: for a transposed one the reverse. */
+/*
+ * The function of cuDNN for the operation; for a transposed convolution, forward and backward are
+ * exchanged.
+ */
 static const char *call_for(const ferry_op_desc *op)
 {
     if (op->pass == FERRY_PASS_BACKWARD_WEIGHTS)

@@ -463,7 +463,7 @@ static void a_failure_of_the_programs_own_stays(void)
         STAYS(cuda_close(other));
         control->fail("cudaStreamSynchronize", 1, CUDA_UNKNOWN);
         CU_ASSERT_EQUAL(cuda->synchronize(dev), FERRY_EDEVICE);
-        CU_ASSERT_EQUAL(rt.last_error(), 0); /* an error that ferry has reported does not */
+        CU_ASSERT_EQUAL(rt.last_error(), 0); /* an error that ferry has reported is not kept */
         cuda_close(dev);
     }
 }
@@ -489,8 +489,7 @@ static void the_doubles_find_wrong_pointers(void)
 
     if (!cuda_load(2, true))
         return;
-    CU_ASSERT_EQUAL(cuda->device_count(NULL, &count), 0); /* at which the doubles read their
-                                                           * settings */
+    CU_ASSERT_EQUAL(cuda->device_count(NULL, &count), 0); /* the doubles read their settings */
     control->tolerate(1);
     CU_ASSERT_EQUAL(rt.set_device(1), 0);
     CU_ASSERT_EQUAL_FATAL(rt.malloc(&other, 64), 0);
@@ -518,8 +517,7 @@ static void the_doubles_find_wrong_streams_and_contexts(void)
 
     if (!cuda_load(2, true))
         return;
-    CU_ASSERT_EQUAL(cuda->device_count(NULL, &count), 0); /* at which the doubles read their
-                                                           * settings */
+    CU_ASSERT_EQUAL(cuda->device_count(NULL, &count), 0); /* the doubles read their settings */
     control->tolerate(1);
     CU_ASSERT_EQUAL(rt.set_device(1), 0);
     CU_ASSERT_EQUAL_FATAL(rt.stream_create(&stream, CUDA_STREAM_NON_BLOCKING), 0);

@@ -94,7 +94,10 @@ static void end(const struct rig *r)
     cuda_close(r->dev);
 }
 
-/* A device on which kernels are compiled, or not; and the number of calls of libnvrtc. */
+/*
+ * Computes on a device; checks whether its kernels are compiled, by the number of calls of
+ * libnvrtc.
+ */
 static void compute(unsigned compiled)
 {
     unsigned before = control->calls("nvrtcCompileProgram");
@@ -319,7 +322,7 @@ static void keep_in_a_folder(void)
     driver_set("kernels", "compile");
 }
 
-/* The only stored file. */
+/* Finds the only stored file. */
 static bool find_file(void)
 {
     DIR *dir = opendir(folder);

@@ -61,7 +61,7 @@ static void drop(struct vectors *v)
     cuda_free_block(v->dev, v->result);
 }
 
-/* All three, one after another. */
+/* Computes dot, asum and sumsq, one after another. */
 static void sum(const struct vectors *v, float out[3])
 {
     const ferry_cref x = driver_cref(v->x, 0), y = driver_cref(v->y, 0);
@@ -73,7 +73,10 @@ static void sum(const struct vectors *v, float out[3])
     cuda_get(v->dev, v->result, out, 3 * sizeof(*out));
 }
 
-/* `room` in addition to the summed elements. */
+/*
+ * Checks the sums. `room` is the tolerance relative to the magnitude, in addition to the rounding
+ * of the result.
+ */
 static void check_sums(const struct vectors *v, const float got[3], double room)
 {
     CU_ASSERT(fabs((double)got[0] - v->want[0]) <= room * v->magnitude + 6e-8 * fabs(v->want[0]));
@@ -304,7 +307,8 @@ static void a_sum_that_fails_can_be_tried_again(void)
         launches = control->calls("cuLaunchKernel");
         sum(&v, got);
         check_sums(&v, got, 1e-10);
-        CU_ASSERT_EQUAL(control->calls("cuLaunchKernel") - launches, 3); /* and still by kernels */
+        CU_ASSERT_EQUAL(control->calls("cuLaunchKernel") - launches, 3); /* kernels still compute
+                                                                          * them */
         drop(&v);
         cuda_close(dev);
     }

@@ -85,7 +85,7 @@ static void no_thread_waits_for_an_eviction_of_others(void)
     wx_end();
 }
 
-/* Trims the same device, while its cached blocks may still be in use. */
+/* A thread trims the device while a block in its cache is still in use. */
 static void no_thread_waits_for_a_trim(void)
 {
     ferry_memory *m, *cached;
@@ -157,7 +157,10 @@ static bool all(const unsigned char *p, unsigned char value)
     return p != NULL;
 }
 
-/* A value written by the device or the host, a promise, and a read, which may interfere. */
+/*
+ * Creates, writes or reads a memory, and then allows its eviction. Returns whether the contents
+ * were right.
+ */
 static bool play(struct worker *w, ferry_memory **m, unsigned char *value)
 {
     ferry_ref ref = { NULL, 0 };
@@ -176,7 +179,7 @@ static bool play(struct worker *w, ferry_memory **m, unsigned char *value)
         err = ref.handle
                   ? ferry_math_fill(ferry_device_queue(w->dev), FERRY_U8, WX_BYTES, *value, ref)
                   : FERRY_ENOMEM;
-        if (!ref.handle) /* memory may be short: then the host has it */
+        if (!ref.handle) /* if the device has no memory, the host writes */
             memset(ferry_memory_overwrite_host_data(*m), *value, WX_BYTES);
         err = 0;
     } else if (what == 3) {
@@ -205,7 +208,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* A budget that changes. */
+/* Changes the budget repeatedly. */
 static void *squeeze(void *arg)
 {
     struct worker *w = arg;
@@ -324,7 +327,7 @@ static int (*const once[])(ferry_blob *) = {
     axpy_once, scal_once, gemm_once, gemv_once, sum_once, ferry_blob_update, blob_scale, blob_asum,
 };
 
-/* The result of the first arithmetic of its kind on a device that lacks memory for it. */
+/* The device has no memory for the first arithmetic of its kind. Checks the result. */
 static void without_memory(int (*compute)(ferry_blob *))
 {
     ferry_memory *idle;

@@ -162,7 +162,7 @@ static void a_failed_operation_leaves_a_memory_as_it_was(void)
                 if (CU_get_number_of_failures() != before)
                     printf("     in %s from head %d, warm %d\n", memory_ops[op].name, head, warm);
             }
-    CU_ASSERT(failures >= 20); /* otherwise no call was failed at all */
+    CU_ASSERT(failures >= 20); /* an error in the test: no call has failed */
     fx_end();
 }
 

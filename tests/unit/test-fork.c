@@ -403,7 +403,7 @@ static void *keep_busy(void *arg)
     return NULL;
 }
 
-/* A thread that reserves a queue, whose lock no other thread gets. */
+/* Reserves a queue: no other thread gets its lock. */
 static void *keep_a_queue(void *arg)
 {
     pthread_barrier_t *turn = arg;

@@ -10,9 +10,9 @@
 #include <string.h>
 
 /*
- * Every type with a backward pass, where only one of its bottoms needs a gradient, as in a net that
- * is trained on top of fixed weights. Differentiations that Caffe performs are not errors, and the
- * gradient equals the one with gradients for all bottoms.
+ * Every type with a backward pass, with a gradient for only one of its bottoms, as in a net that is
+ * trained on top of fixed weights. A case that Caffe can differentiate is not an error. The
+ * gradient equals the one that a pass for all bottoms gives.
  */
 
 #define TOLERANCE 1e-5
@@ -25,7 +25,7 @@ struct trial {
     ferry_net *net;
 };
 
-/* Its inputs go through a layer each, of which only the one before the wanted bottom learns. */
+/* Adds a layer before each input; only the layer before the wanted bottom learns. */
 static int put_inputs(char *text, const struct trial *t)
 {
     int used = 0, i, k;
@@ -122,7 +122,7 @@ static double gradient(const struct gradient *g, ferry_phase phase, int wanted, 
     return d;
 }
 
-/* Whether Caffe differentiates this bottom. */
+/* Whether Caffe computes the gradient of this bottom. */
 static bool has_gradient(const struct gradient *g, int bottom)
 {
     struct trial t = { .g = g, .phase = FERRY_PHASE_TRAIN, .wanted = bottom };

@@ -314,10 +314,10 @@ static void the_mean_is_of_the_whole_picture_and_the_crop_comes_after_it(void)
     o.crop_at = (int64_t[]){ 2, 3 };
     FX_OK(ferry_image_transform(b, &o, out, 1));
     got = ferry_blob_host_data(out);
-    /* half of 24, 23, 34, 33, four times */
+    /* half the means of four pixels: 24, 23, 34 and 33 */
     CU_ASSERT(got[0] == -7 && got[3] == -7);
     CU_ASSERT(got[4] == 48 && got[5] == 46 && got[6] == 68 && got[7] == 66);
-    o.crop_at = NULL; /* rows 1 and 2, columns 2 and 3 */
+    o.crop_at = NULL; /* the crop has rows 1 and 2, columns 2 and 3 */
     FX_OK(ferry_image_transform(b, &o, out, 0));
     got = ferry_blob_host_data(out);
     CU_ASSERT(got[0] == 26 && got[1] == 24 && got[2] == 46 && got[3] == 44);
@@ -331,7 +331,8 @@ static void mismatches_are_refused(void)
     ferry_blob *b = plane(), *out = BLOB(FERRY_F32, 2, 1, 2, 2), *mean = BLOB(FERRY_F32, 5);
     ferry_image_transform_options o = { .struct_size = sizeof o };
 
-    FX_FAILS(FERRY_ESHAPE, ferry_image_transform(b, &o, out, 0)); /* 4 x 6 into 2 x 2 */
+    FX_FAILS(FERRY_ESHAPE, ferry_image_transform(b, &o, out, 0)); /* 4 x 6 does not fit into 2 x
+                                                                   * 2 */
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "1 x 4 x 6 for item 0 of 2 1 2 2"));
     o.crop_height = o.crop_width = 2;
     FX_FAILS(FERRY_ESHAPE, ferry_image_transform(b, &o, out, 2));

@@ -54,7 +54,7 @@ static void a_definition_that_cannot_be_is_refused(void)
              ferry_io_writer_set_definition(w, two_layers, sizeof(two_layers) - 1));
     ferry_io_writer_abort(w);
     w = create("file", FERRY_IO_CAFFEMODEL);
-    /* truncated; with blobs of its own; of V1 */
+    /* a truncated definition, one with blobs of its own, and one of V1 */
     FX_FAILS(FERRY_EFORMAT, ferry_io_writer_set_definition(w, two_layers, sizeof(two_layers) - 4));
     FX_FAILS(FERRY_EFORMAT, ferry_io_writer_set_definition(w, "\xa2\x06\x02\x3a\x00", 5));
     FX_FAILS(FERRY_EFORMAT, ferry_io_writer_set_definition(w, "\x12\x00", 2));

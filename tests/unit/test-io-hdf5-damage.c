@@ -39,7 +39,7 @@ static int never_ends(struct ferry_io *io)
 
 static int works(struct ferry_io *io)
 {
-    io->count = 7; /* the child's own */
+    io->count = 7; /* changes only the child's copy */
     return FERRY_OK;
 }
 
@@ -191,7 +191,7 @@ static void every_byte_of_a_file_may_be_wrong(void)
 
 /* ---- strings of a variable length ------------------------------------------------------------ */
 
-/* A file in which "note" is such a string, or an attribute of that name. */
+/* A file with a string of variable length: a dataset "note", or an attribute of that name. */
 static void make_text(const char *text, bool attribute)
 {
     hid_t type = H5Tcopy(H5T_C_S1), set, space;

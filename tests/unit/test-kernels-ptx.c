@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernels as nvcc compiles them, on the executor of tests/ptx, against the oracle: random
- * operations whose buffers are bounded to the byte. FERRY_TEST_PTX: files of PTX, separated by
- * colons; the first that has a kernel provides it. FERRY_TEST_PTX_RUN: how they run (ptx.h).
- * FERRY_TEST_KERNELS: names, separated by commas, to try operations that use one of them alone.
- * FERRY_TEST_OPS: how many of a kind (20); FERRY_TEST_SEED; FERRY_TEST_SLACK: the tolerance is so
- * many times the usual one. The first failure ends it.
+ * The kernels as nvcc compiles them, executed by tests/ptx and compared with the oracle: random
+ * operations whose buffers have exact bounds. The program ends at the first failure. Environment:
+ *
+ *     FERRY_TEST_PTX      files of PTX, separated by colons; the first file that has a kernel
+ *                         provides it
+ *     FERRY_TEST_PTX_RUN  options of the executor (tests/ptx/ptx.h)
+ *     FERRY_TEST_KERNELS  names of kernels, separated by commas; only operations that use one of
+ *                         them are tried
+ *     FERRY_TEST_OPS      the number of operations of each kind (20)
+ *     FERRY_TEST_SEED     the first seed
+ *     FERRY_TEST_SLACK    a factor of the tolerance
  */
 #include "ferry-test.h"
 #include "kernel-trial.h"
@@ -17,7 +22,7 @@
 #include <string.h>
 
 #define MOST_FILES 8
-#define SEARCHES   10 /* seeds that are looked at for each operation that is tried */
+#define SEARCHES   10 /* the maximum number of seeds per tested operation */
 
 /* The target of the CUDA plugin. Its backends/cuda/target.h must not be included here. */
 static const struct kernel_target target = { .vec = 4, .group = 128, .busy = 3 };

@@ -221,7 +221,7 @@ static void small_terms_of_a_long_vector_are_kept(void)
 #define HALVES 65536
 #define FLOATS (HALVES * 3 * 3)
 
-/* Copies `n` elements with that distance, instead of the device's kernels. */
+/* Copies `n` elements with a distance between them. Replaces the kernels of a device. */
 static void convert(ferry_dtype from, const void *x, ferry_dtype to, void *y, int64_t n,
                     int64_t step)
 {

@@ -452,8 +452,8 @@ static void an_evicted_memory_keeps_no_event(void)
 static atomic_int wrong, told, failed;
 
 /*
- * For the first thread: the seventh operation from here on fails, in whichever thread; as many more
- * follow.
+ * Makes the seventh operation from here on fail, whichever thread submits it. The first thread
+ * calls this, and then performs more operations than that.
  */
 static void have_one_fail(void)
 {

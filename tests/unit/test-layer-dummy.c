@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* DummyData, whose fillers are random: each with its range and variance. */
+/* DummyData with random fillers. Checks the range and the variance of each filler. */
 
 #define COUNT 640
 
 /*
- * Range and mean square of the values of each, drawn twice, and whether each forward draws new
- * ones.
+ * For two draws of each filler: their range, their mean square, and whether each forward pass draws
+ * new values.
  */
 static const struct {
     const char *filler;

@@ -376,7 +376,7 @@ static void damage_is_named(void)
     }
 }
 
-/* LevelDB does not count it either. */
+/* LevelDB ignores the interrupted write too. */
 static void an_interrupted_write_does_not_count(void)
 {
     struct ferry__database *db = NULL;

@@ -249,8 +249,8 @@ static int64_t product(const int64_t *n, int count)
 }
 
 /*
- * The wide and the narrow image of the kernel: the bottom and the top, for a deconvolution the
- * reverse.
+ * The image on which the kernel moves and the image of its positions: bottom and top, or top and
+ * bottom of a deconvolution.
  */
 static int64_t narrow_of(const struct pattern *t, int i)
 {
@@ -288,7 +288,7 @@ static int64_t place_of(const struct pattern *t, int64_t p, int64_t tap)
     return at;
 }
 
-/* Values and gradients; the top's gradient is given. */
+/* Values and gradients. The gradient of the top is an input. */
 struct values {
     const float *x, *w, *bias, *dy;
     double *y, *dx, *dw, *db;

@@ -168,7 +168,7 @@ static void a_claim_that_is_not_convex_is_refused(void)
     wx_begin();
     ferry_log_set_handler(keep_warning, NULL);
     for (int i = 0; i < 2; i++) {
-        definition = i ? row : text; /* a path, and a concatenation by halves */
+        definition = i ? row : text; /* in both nets a path leaves the claim and returns to it */
         net = open_net(true);
         CU_ASSERT(is_right(net, i));
         CU_ASSERT_EQUAL(in_segments(net, &largest), 0);
@@ -192,7 +192,7 @@ static void what_does_not_compile_runs_as_operations(void)
     for (int i = 0; i < 2; i++)
         CU_ASSERT(is_right(net, i));
     CU_ASSERT_EQUAL(in_segments(net, &largest), 0);
-    CU_ASSERT_EQUAL(wx_calls(0, SIM_CALL_COMPILE), 1); /* it is not asked again */
+    CU_ASSERT_EQUAL(wx_calls(0, SIM_CALL_COMPILE), 1); /* the plugin is not asked again */
     ferry_net_close(net);
     wx_end();
 }
@@ -262,8 +262,8 @@ static void a_run_that_fails_loses_its_outputs_alone(void)
 /* ---- saving ---------------------------------------------------------------------------------- */
 
 /*
- * The file with the byte at `at` replaced; with `at` −1 cut short, and below −1 with one bit
- * changed so far from its end.
+ * Damages the file: replaces the byte at `at`, truncates the file for −1, or changes a bit of the
+ * byte `−at` before its end.
  */
 static void spoil(const char *path, long at)
 {
@@ -317,16 +317,16 @@ static void a_saved_segment_is_loaded_if_it_is_this_devices(void)
     spoil(path, -1); /* the plugin's bytes */
     CU_ASSERT_EQUAL(compiles_of_a_net(), 1);
     CU_ASSERT_EQUAL(compiles_of_a_net(), 0);
-    for (long bit = -40; bit >= -100; bit -= 20) { /* a bit of them, or of a weight */
+    for (long bit = -40; bit >= -100; bit -= 20) { /* a bit of the plugin's bytes, or of a weight */
         spoil(path, bit);
         CU_ASSERT_EQUAL(compiles_of_a_net(), 1);
     }
-    spoil(path, 2); /* the mark of the form */
+    spoil(path, 2); /* the version of the file format */
     CU_ASSERT_EQUAL(compiles_of_a_net(), 1);
     unlink(path);
-    CU_ASSERT_EQUAL(mkfifo(path, 0600), 0); /* is not waited for */
+    CU_ASSERT_EQUAL(mkfifo(path, 0600), 0); /* the file is a pipe, and opening it does not wait */
     CU_ASSERT_EQUAL(compiles_of_a_net(), 1);
-    folder = "/nowhere/at/all"; /* a warning */
+    folder = "/nowhere/at/all"; /* logs a warning */
     CU_ASSERT_EQUAL(compiles_of_a_net(), 1);
     folder = NULL;
     unlink(path);

@@ -92,8 +92,8 @@ static bool holds(ferry_memory *m, ferry_dtype dtype, const double *wanted, int6
 }
 
 /*
- * Runs the operation on x and w; checks the result and the bytes transferred at most. Returns the
- * tier.
+ * Runs the operation twice on x and w. Checks the result and the number of bytes that the runs
+ * transfer. Returns the tier.
  */
 static ferry_operation_tier check(const ferry_op_desc *op, const double *wanted, int64_t n)
 {
@@ -111,8 +111,7 @@ static ferry_operation_tier check(const ferry_op_desc *op, const double *wanted,
     FX_OK(ferry_operation_get_plan(o, &plan));
     FX_OK(ferry_operation_run(o, NULL, &args));
     fx_mark();
-    FX_OK(ferry_operation_run(o, NULL, &args)); /* every operand is on the device that computes it
-                                                 */
+    FX_OK(ferry_operation_run(o, NULL, &args)); /* no transfer: the operands are on the device */
     if (plan.tier != FERRY_TIER_HOST)
         CU_ASSERT_EQUAL(fx_copies(), 0);
     CU_ASSERT(holds(out, dtype, wanted, n));

@@ -231,8 +231,8 @@ static void operations_that_clblast_cannot_run_are_run_without_it(void)
 }
 
 /*
- * After each of CLBlast's codes: it is not called again, it is called again the next time, or the
- * call fails.
+ * The consequence of each error code of CLBlast: it is not called again, it is called again the
+ * next time, or the call fails.
  */
 static void each_code_of_clblast_has_its_consequence(void)
 {
@@ -240,18 +240,18 @@ static void each_code_of_clblast_has_its_consequence(void)
     static const struct {
         int first, last, what;
     } codes[] = {
-        { -4, -5, ONCE },           /* memory, resources */
-        { -6, -6, FERRY_ENOMEM },   /* of the host */
-        { -11, -11, FOR_GOOD },     /* a build */
-        { -30, -30, FERRY_EINVAL }, /* a value */
+        { -4, -5, ONCE },           /* no device memory or resources */
+        { -6, -6, FERRY_ENOMEM },   /* no host memory */
+        { -11, -11, FOR_GOOD },     /* a build failed */
+        { -30, -30, FERRY_EINVAL }, /* an invalid value */
         { -36, -36, FERRY_EDEVICE },
         { -38, -38, FERRY_EINVAL },
-        { -42, -55, FOR_GOOD }, /* a program, a kernel, its groups */
+        { -42, -55, FOR_GOOD }, /* a program, a kernel or its groups */
         { -56, -56, ONCE },
         { -57, -59, FERRY_EDEVICE },
-        { -61, -61, ONCE }, /* a scratch buffer */
+        { -61, -61, ONCE }, /* no scratch buffer */
         { -63, -63, ONCE },
-        { -1007, -1022, FERRY_EDEVICE }, /* operands, which are checked before */
+        { -1007, -1022, FERRY_EDEVICE }, /* operands, which the plugin checks before */
         { -1024, -1024, FOR_GOOD },
         { -2039, -2046, FOR_GOOD },
         { -2047, -2050, FERRY_EDEVICE },

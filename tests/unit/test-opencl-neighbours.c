@@ -20,9 +20,9 @@
 
 #define RUN   32u        /* items that run together */
 #define FETCH 32u        /* bytes */
-#define ITEMS (1u << 13) /* that are watched */
-#define LOADS 256u       /* of each */
-#define N     96         /* of a matrix: no multiple of a gemv's group */
+#define ITEMS (1u << 13) /* the number of recorded items */
+#define LOADS 256u       /* loads of each item */
+#define N     96         /* the size of a matrix: no multiple of a gemv's group */
 
 /*
  * Fixed addresses where possible, so that the source is the same each time and the driver's cache
@@ -38,7 +38,7 @@ static struct trace {
 
 static const char marker[] = "/* ---- products ---- */";
 
-/* Before each source of the operations. */
+/* Text before each source of the operations. */
 static const char behind[] = "\n#undef LANES";
 
 /* The number of an item: the items of a group are numbered consecutively, as a GPU runs them. */

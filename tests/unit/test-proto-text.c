@@ -175,7 +175,7 @@ static void texts_that_protobuf_refuses_are_refused_with_their_position(void)
     check_refused_bytes("NetParameter", "[a.b]: 1", 8, FERRY_EUNSUPPORTED, "1:1: extensions");
 }
 
-/* "layer" within "layer": unknown fields below the first. */
+/* Returns a text with `depth` nested messages of the unknown field "x". */
 static char *nested(int depth)
 {
     char *text = calloc(1, (size_t)depth * 3 + 1);

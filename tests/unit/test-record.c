@@ -107,7 +107,7 @@ static void a_submission_that_succeeds_is_waited_for_and_read(void)
     FX_OK(run_submission(q, s.in, s.mid, s.out));
     CU_ASSERT_EQUAL(wx_valid(s.out), WX_DEV(0));
     CU_ASSERT(wx_reads_on(wx_queue(1), s.out, OLD));
-    wx_write_host(s.in, NEW); /* which waits for the submission's read */
+    wx_write_host(s.in, NEW); /* waits until the submission has read it */
     CU_ASSERT(wx_host_reads(s.mid, OLD));
     CU_ASSERT(wx_host_reads(s.out, OLD));
     release_submission(&s);

@@ -66,7 +66,7 @@ static void a_refused_copy_that_reshapes_leaves_short_copies_valid(void)
 }
 
 /*
- * Nor does a copy have more elements afterwards: a later write leaves no invalid elements at the
+ * The call does not add elements to a copy either: a later write leaves no invalid elements at the
  * end.
  */
 static void a_refused_copy_that_reshapes_lengthens_nothing(void)
@@ -107,7 +107,7 @@ static void a_refused_copy_that_evicted_its_target_loses_nothing(void)
     wx_reshape(b, 4);
     CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_data(b).handle);
     FX_OK(ferry_memory_allow_eviction(ferry_blob_data_memory(b)));
-    FX_OK(ferry_device_set_budget(wx_dev(0), 64)); /* b's, and no more */
+    FX_OK(ferry_device_set_budget(wx_dev(0), 64)); /* the elements of b and no others */
     FX_OK(ferry_memory_discard(ferry_blob_data_memory(longer)));
     (void)ferry_blob_copy_from(b, longer, FERRY_COPY_RESHAPE);
     FX_OK(ferry_device_set_budget(wx_dev(0), 1));

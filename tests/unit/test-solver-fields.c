@@ -35,8 +35,8 @@
 #define TEST    "test_iter: 2 test_interval: 2 "
 
 /*
- * A text with the field; the final value of w, a part of a line that must be logged, one that must
- * not be, a file.
+ * A text with the field, and its effects: the final value of w, a text that a line of the log
+ * contains, a text that no line contains, and a file.
  */
 static const struct row {
     const char *field, *text;

@@ -45,8 +45,8 @@ static void a_message_is_one_line_whatever_the_vendor_wrote(void)
     ferry__error(FERRY_EDEVICE, "a\nb\tc\r\n\x1b[1m");
     CU_ASSERT_STRING_EQUAL(ferry_last_error(), "a b c   [1m");
     /*
-     * CSI as one character, a change of writing direction, a character without width; and plain
-     * characters
+     * CSI as one character, a control that changes the writing direction, a character without
+     * width, and ordinary characters
      */
     ferry__error(FERRY_EDEVICE,
                  "\xc2\x9b"

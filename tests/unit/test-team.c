@@ -149,8 +149,8 @@ static void make_text(char *text, size_t size, int batch, const char *more)
 
 /* The training of one rank, and its results. */
 struct run {
-    int rank, ranks, batch, n, stop_at, wants; /* the last: the final code of each rank */
-    const char *more, *of_last, *restore; /* the second: in place of the first, on the last rank */
+    int rank, ranks, batch, n, stop_at, wants; /* wants: the final code of each rank */
+    const char *more, *of_last, *restore; /* of_last: replaces `more` on the last rank */
     struct table *table;
     pthread_t thread;
     int err, iters, broadcasts;

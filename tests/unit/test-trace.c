@@ -57,7 +57,7 @@ static int traced_program(int out)
 
 #define BYTES (ELEMENTS * sizeof(float))
 
-/* Calls some of which fail half-way and some of which have no effect. */
+/* Makes calls of which some fail half-way and some have no effect. */
 static int use_badly(ferry_device *dev, const struct sim_control *control, void *sim)
 {
     ferry_memory *x = NULL, *y = NULL, *none = NULL;
@@ -507,7 +507,7 @@ static double number_of(const json_t *event, const char *key)
     return json_number_value(json_object_get(event, key));
 }
 
-/* The n-th slice of that name in device time. */
+/* The n-th slice of that name on the timeline of the device. */
 static const json_t *on_device(const json_t *events, const char *name, int n)
 {
     size_t i;
@@ -524,7 +524,7 @@ static const json_t *on_device(const json_t *events, const char *name, int n)
     return NULL;
 }
 
-/* Whether an end of that phase of an arrow is in the slice. */
+/* Whether an arrow begins or ends, by its phase, in the slice. */
 static bool has_arrow(const json_t *events, const json_t *slice, const char *phase)
 {
     double begin = number_of(slice, "ts"), end = begin + number_of(slice, "dur");

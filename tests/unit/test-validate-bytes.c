@@ -24,7 +24,7 @@
 enum fault {
     NO_FAULT,
     CHANGES_INPUT,
-    CHANGES_GAP_OF_INPUT, /* as another queue may, whose slice it is */
+    CHANGES_GAP_OF_INPUT, /* another queue may do this: the slice belongs to it */
     CHANGES_INPUT_AND_FAILS,
     FAILS,
     WRITES_GAP,

@@ -200,8 +200,8 @@ static void a_block_on_the_way_that_is_in_use_is_busy(void)
 }
 
 /*
- * A device's own memory, lent read-only: it is given back when the default queue has finished with
- * it.
+ * The program lends a device's memory read-only. The memory is returned when the default queue has
+ * finished with it.
  */
 static void lent_memory_that_is_in_use_is_busy(void)
 {
