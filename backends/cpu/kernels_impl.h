@@ -82,7 +82,7 @@ SCAL(scal_f64, double, NAME(v_double), DOUBLES, NAME(v_double_short))
 INLINE NAME(v_double) NAME(load_f32)(const float *p)
 {
 #if HAVE_AVX2
-    /* for the general form below, gcc generates two conversions and an insertion */
+    /* gcc compiles the general form below to two conversions and an insertion */
     return (NAME(v_double))_mm256_cvtps_pd(_mm_loadu_ps(p));
 #else
     return __builtin_convertvector(AT(const NAME(v_float_half), p, 0), NAME(v_double));

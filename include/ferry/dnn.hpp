@@ -12,16 +12,16 @@
  *     ferry::dnn::Net net = ferry::dnn::readNetFromCaffe("deploy.prototxt", "model.caffemodel");
  *     ferry::dnn::Mat image(rows, cols, ferry::dnn::CV_8UC3, pixels);
  *     net.setInput(ferry::dnn::blobFromImage(image, 1, ferry::dnn::Size(224, 224)));
- *     net.setInput(values, {1, 3, 224, 224});              // or floats as they are
+ *     net.setInput(values, {1, 3, 224, 224});              // or an array of floats
  *     ferry::dnn::Mat scores = net.forward();              // scores.ptr<float>()
  *
- * To move a program from OpenCV, change one line: `#include <ferry/opencv/opencv2/dnn.hpp>` instead
- * of <opencv2/dnn.hpp> makes cv::dnn this namespace. With the include path ferry/opencv no line has
- * to change. A program that also uses OpenCV's own module writes `namespace dnn = ferry::dnn;`, or
- * `using namespace ferry::dnn;`.
+ * To move a program from OpenCV, include <ferry/opencv/opencv2/dnn.hpp> instead of
+ * <opencv2/dnn.hpp>; cv::dnn is then this namespace. With the include path ferry/opencv, no line of
+ * the program has to change. A program that also uses OpenCV's own module writes `namespace dnn =
+ * ferry::dnn;`, or `using namespace ferry::dnn;`.
  *
- * Threads: distinct nets from distinct threads; one net, its copies and its models from one thread
- * at a time. doc/dnn.md lists the functions and the differences.
+ * Threads: several threads can use distinct nets at the same time. Only one thread at a time may
+ * use a net, its copies and its models. doc/dnn.md lists the functions and the differences.
  */
 #ifndef FERRY_DNN_HPP
 #define FERRY_DNN_HPP

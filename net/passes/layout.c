@@ -160,8 +160,8 @@ static int retract(struct ferry__program *p, bool *out_again)
 /* ---- borders --------------------------------------------------------------------------------- */
 
 /*
- * Whether an operand can read a channels-last copy of its value. An operand with other axes than
- * its value, as an alias with another shape has, cannot.
+ * Whether an operand can read a channels-last copy of its value. It cannot if its axes differ from
+ * those of its value, for example because it is an alias with another shape.
  */
 static bool meets_border(const struct ferry__program *p, const ferry_operand *o,
                          const struct ferry__use *use)

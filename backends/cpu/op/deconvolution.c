@@ -24,9 +24,9 @@ static int64_t up(int64_t a, int64_t b)
 /* ---- planning ------------------------------------------------------------------------------- */
 
 /*
- * Whether this file computes the convolution. A line's stride has to divide the kernel: beyond the
- * kernel's end, weights would be zeros, whose products with an infinite x, or NaN, are NaN in
- * elements that x does not reach.
+ * Whether this file can compute the convolution. The stride of a line has to divide the width of
+ * the kernel. Otherwise the kernel would be padded with zeros, and the product of such a zero and
+ * an infinite x would be NaN in elements of y that do not depend on x.
  */
 bool cpu_deconvolution_can(const struct cpu_op *p)
 {

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Postprocessing for the Triton server's Python backend: scores to the best classes."""
+"""Postprocessing for the Triton server's Python backend: finds the classes with the best scores."""
 
 import numpy
 import triton_python_backend_utils as pb
 
 
 class TritonPythonModel:
-    """The class of this name is the model."""
+    """The model. The server finds the class by this name."""
 
     def execute(self, requests):
-        """One response for each request."""
+        """Returns one response for each request."""
         responses = []
         for request in requests:
             scores = pb.get_input_tensor_by_name(request, "scores").as_numpy().ravel()

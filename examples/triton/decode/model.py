@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Preprocessing for the Triton server's Python backend: a picture's bytes to pixels."""
+"""Preprocessing for the Triton server's Python backend: decodes the file of a picture."""
 
 import cv2
 import numpy
 import triton_python_backend_utils as pb
 
 SIDE, CROP = 256, 227
-MEAN = numpy.array([104, 117, 123], numpy.float32)  # blue, green, red, as Caffe's models
+MEAN = numpy.array([104, 117, 123], numpy.float32)  # blue, green, red: the order of Caffe's models
 
 
 def pixels_of(data):
-    """1 x 3 x CROP x CROP floats: the centre of the picture, resized to SIDE x SIDE, minus the mean."""
+    """Returns the centre of the resized picture minus the mean: 1 x 3 x CROP x CROP floats."""
     picture = cv2.imdecode(data, cv2.IMREAD_COLOR)
     if picture is None:
         raise ValueError(f"{data.size} bytes that are not a picture")
@@ -21,10 +21,10 @@ def pixels_of(data):
 
 
 class TritonPythonModel:
-    """The class of this name is the model."""
+    """The model. The server finds the class by this name."""
 
     def execute(self, requests):
-        """One response for each request; a picture that cannot be decoded fails alone."""
+        """Returns one response for each request: an error if the picture cannot be decoded."""
         responses = []
         for request in requests:
             data = pb.get_input_tensor_by_name(request, "file").as_numpy()
