@@ -116,6 +116,23 @@ static void softmax_of_lines_of_every_length(void)
     }
 }
 
+static void softmax_of_pairs(void)
+{
+    for (int64_t lines = 1; lines < 6000; lines = lines < 40 ? lines + 1 : 3 * lines) {
+        const int64_t shape[2] = { lines, 2 };
+        struct rig r;
+
+        rig_begin(&r, FERRY_OP_SOFTMAX);
+        r.op.params.softmax.axis = 1;
+        r.op.params.softmax.logarithm = lines % 5 == 4;
+        rig_in(&r, FERRY_F32, lines % 7 ? RIG_PLAIN : RIG_SLICE, 2, shape);
+        for (int64_t k = 0; k < rig_count(&r.op.in[0]); k++)
+            r.in[0][k] *= k % 3 ? 3 : 120;
+        rig_out(&r, FERRY_F32, lines % 3 ? RIG_PLAIN : RIG_SLICE, 2, shape);
+        rig_run(&r, NULL);
+    }
+}
+
 static void averages_of_whole_images(void)
 {
     static const int64_t channels[] = { 1, 3, 15, 16, 17, 40, 100, 700 };
@@ -298,6 +315,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(functions_of_elements_at_a_distance),
     FERRY_TEST(long_rows_take_functions_in_blocks),
     FERRY_TEST(softmax_of_lines_of_every_length),
+    FERRY_TEST(softmax_of_pairs),
     FERRY_TEST(averages_of_whole_images),
     FERRY_TEST(sums_of_the_pixels_of_channels),
     FERRY_TEST(few_planes_become_channels),

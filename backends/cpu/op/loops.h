@@ -61,6 +61,8 @@ struct cpu_loops {
      * and nothing was done. x may be y. */
     bool (*unary)(uint32_t function, double a, double b, double c, int64_t n, const float *x,
                   float *y);
+    /* Computes SOFTMAX of n / 2 lines of two elements, which are contiguous. */
+    void (*softmax_pairs)(int64_t n, const float *x, float *y);
     /* Computes the data pass of that function; it does not need c. dx may be dy. */
     bool (*slope)(uint32_t function, double a, double b, int64_t n, const float *dy, const float *r,
                   float *dx);

@@ -50,6 +50,7 @@ static const struct cpu_loops NAME(loops) = {
 #endif
     .deconvolve = NAME(deconvolve),
     .unary = NAME(unary),
+    .softmax_pairs = NAME(softmax_pairs),
     .slope = NAME(slope),
     .binary = NAME(binary),
     .sum = NAME(sum),

@@ -94,6 +94,19 @@ INLINE vec NAME(hard_swish)(vec x, vec h)
         }                                                    \
     } while (0)
 
+/* The softmax of each pair of elements. */
+INLINE vec NAME(softmax_pairs_of)(vec v)
+{
+    vec raised = NAME(exp)(v - MORE(SWAP_PAIRS(v), v));
+
+    return raised / (raised + SWAP_PAIRS(raised));
+}
+
+TARGET static void NAME(softmax_pairs)(int64_t n, const float *x, float *y)
+{
+    EACH(NAME(softmax_pairs_of)(v));
+}
+
 #define FUNCTION(name, expression) \
     case FERRY_UNARY_##name:       \
         EACH(expression);          \

@@ -68,10 +68,25 @@ static void softmax_block(void *arg, const int64_t *offset, int64_t n)
     }
 }
 
+/* Lines of two elements, as of detectors that tell faces from the background. */
+static void softmax_pairs(void *arg, const int64_t *offset, int64_t n)
+{
+    const struct softmax *s = arg;
+
+    s->loops->softmax_pairs(2 * n, (const float *)s->x + offset[1], (float *)s->y + offset[0]);
+}
+
+static bool is_pairs(const struct softmax *s)
+{
+    return s->length == 2 && s->x_step == 1 && s->y_step == 1 && s->x_next == 2 && s->y_next == 2;
+}
+
 static walk_body body_of(const struct cpu_op *p, const struct softmax *s)
 {
     if (p->op.out[0].dtype != FERRY_F32)
         return softmax_row_f64;
+    if (!s->logarithm && is_pairs(s))
+        return softmax_pairs;
     return s->logarithm || s->length > NEAR ? softmax_row_f32 : softmax_block;
 }
 

@@ -49,8 +49,8 @@ typedef int32_t __attribute__((vector_size(4 * LANES), aligned(4), may_alias)) i
     ((vec)_mm512_maskz_mov_ps(_mm512_cmp_ps_mask((__m512)(a), (__m512)(b), _CMP_EQ_OQ), \
                               (__m512)(c)))
 /*
- * EVENS and ODDS take every second element of a and b; the others interleave the first halves, and
- * the second halves, of a and b.
+ * EVENS takes every second element of a and b; the others interleave the first halves, and the
+ * second halves, of a and b.
  */
 #define EVENS(a, b)                                                                                \
     ((vec)_mm512_permutex2var_ps(                                                                  \
@@ -65,6 +65,8 @@ typedef int32_t __attribute__((vector_size(4 * LANES), aligned(4), may_alias)) i
         (__m512)(a),                                                                     \
         _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31), \
         (__m512)(b)))
+/* Swaps the elements of each pair. */
+#define SWAP_PAIRS(a) ((vec)_mm512_permute_ps((__m512)(a), 0xb1))
 /*
  * Load and store the first n elements, 0 ≤ n ≤ LANES; the other elements are 0, and are not
  * written.
@@ -93,6 +95,7 @@ typedef int32_t __attribute__((vector_size(4 * LANES), aligned(4), may_alias)) i
                                  _mm256_unpackhi_ps((__m256)(a), (__m256)(b)), half))
 #define ZIP_LOW(a, b)  ZIP(a, b, 0x20)
 #define ZIP_HIGH(a, b) ZIP(a, b, 0x31)
+#define SWAP_PAIRS(a)  ((vec)_mm256_permute_ps((__m256)(a), 0xb1))
 #define FIRST_LANES(n) \
     _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
 #define LOAD_SOME(p, n)     ((vec)_mm256_maskload_ps((p), FIRST_LANES(n)))
@@ -110,6 +113,7 @@ typedef int32_t __attribute__((vector_size(4 * LANES), aligned(4), may_alias)) i
 /* Unlike the instructions of x86, these give NaN for a NaN in either operand. */
 #define CLIP(a, least, most) \
     ((vec)vminq_f32((float32x4_t)(most), vmaxq_f32((float32x4_t)(least), (float32x4_t)(a))))
+#define SWAP_PAIRS(a)  ((vec)vrev64q_f32((float32x4_t)(a)))
 #define EVENS(a, b)    ((vec)vuzp1q_f32((float32x4_t)(a), (float32x4_t)(b)))
 #define ZIP_LOW(a, b)  ((vec)vzip1q_f32((float32x4_t)(a), (float32x4_t)(b)))
 #define ZIP_HIGH(a, b) ((vec)vzip2q_f32((float32x4_t)(a), (float32x4_t)(b)))
@@ -125,6 +129,7 @@ typedef int32_t __attribute__((vector_size(4 * LANES), aligned(4), may_alias)) i
 #define MOST(a, b)            SELECT((ivec)((a) < (b)), b, a)
 #define CLIP(a, least, most) \
     SELECT((ivec)((a) < (least)), least, SELECT((ivec)((a) > (most)), most, a))
+#define SWAP_PAIRS(a)  ((vec){ (a)[1], (a)[0], (a)[3], (a)[2] })
 #define EVENS(a, b)    ((vec){ (a)[0], (a)[2], (b)[0], (b)[2] })
 #define ZIP_LOW(a, b)  ((vec){ (a)[0], (b)[0], (a)[1], (b)[1] })
 #define ZIP_HIGH(a, b) ((vec){ (a)[2], (b)[2], (a)[3], (b)[3] })
