@@ -20,6 +20,7 @@ INLINE void NAME(transpose)(vec v[LANES])
         t[i] = _mm512_unpacklo_ps((__m512)v[i], (__m512)v[i + 1]);
         t[i + 1] = _mm512_unpackhi_ps((__m512)v[i], (__m512)v[i + 1]);
     }
+    /* afterwards v[i + k] has the columns k, k + 4, k + 8 and k + 12 of rows i to i + 3 */
 #pragma GCC unroll 16
     for (int i = 0; i < LANES; i += 4)
 #pragma GCC unroll 16
@@ -29,13 +30,12 @@ INLINE void NAME(transpose)(vec v[LANES])
             v[i + 2 * k] = (vec)_mm512_unpacklo_pd(a, b);
             v[i + 2 * k + 1] = (vec)_mm512_unpackhi_pd(a, b);
         }
-        /* v[4·i + k] has the columns k, k + 4, k + 8 and k + 12 of four rows */
 #pragma GCC unroll 16
     for (int k = 0; k < 4; k++) {
         const __m512 a = (__m512)v[k], b = (__m512)v[k + 4];
         const __m512 c = (__m512)v[k + 8], d = (__m512)v[k + 12];
-        const __m512 even = _mm512_shuffle_f32x4(a, b, 0x88),
-                     odd = _mm512_shuffle_f32x4(a, b, 0xdd);
+        const __m512 even = _mm512_shuffle_f32x4(a, b, 0x88);
+        const __m512 odd = _mm512_shuffle_f32x4(a, b, 0xdd);
         const __m512 even_end = _mm512_shuffle_f32x4(c, d, 0x88);
         const __m512 odd_end = _mm512_shuffle_f32x4(c, d, 0xdd);
 
@@ -48,9 +48,9 @@ INLINE void NAME(transpose)(vec v[LANES])
 
 /* ---- lines of x ----------------------------------------------------------------------------- */
 
-/* Copies n ≤ 16 pixels of up to 16 channels, `step` apart, to channels `apart` apart. */
-INLINE void NAME(turn)(const float *x, int64_t step, int64_t n, int64_t channels, float *to,
-                       int64_t apart)
+/* Copies n ≤ 16 pixels, `step` apart, of up to 16 channels to channels `apart` apart. */
+INLINE void NAME(transpose_pixels)(const float *x, int64_t step, int64_t n, int64_t channels,
+                                   float *to, int64_t apart)
 {
     vec v[LANES];
 
@@ -74,8 +74,8 @@ INLINE void NAME(turn)(const float *x, int64_t step, int64_t n, int64_t channels
  * Copies the lines of x under `lines` lines of y from `first` on, with zeros beside the image, to
  * channels `apart` apart.
  */
-INLINE void NAME(turn_lines)(const struct cpu_window *w, const float *x, int64_t first,
-                             int64_t lines, int64_t channels, int64_t apart, float *to)
+INLINE void NAME(transpose_lines)(const struct cpu_window *w, const float *x, int64_t first,
+                                  int64_t lines, int64_t channels, int64_t apart, float *to)
 {
     const int64_t pitch = cpu_depthwise_columns(w), before = w->pad[2] < pitch ? w->pad[2] : pitch;
     const int64_t seen = w->in[2] < pitch - before ? w->in[2] : pitch - before;
@@ -91,7 +91,7 @@ INLINE void NAME(turn_lines)(const struct cpu_window *w, const float *x, int64_t
             NAME(clear)(to + c * apart + left + inside, pitch - left - inside);
         }
         for (int64_t i = 0; i < inside; i += LANES)
-            NAME(turn)
+            NAME(transpose_pixels)
         (x + line * w->x[3] + i * w->x[4], w->x[4], inside - i < LANES ? inside - i : LANES,
          channels, to + left + i, apart);
     }
@@ -240,7 +240,7 @@ TARGET static void NAME(grouped)(const struct cpu_grouped *g, const float *x, fl
     const float *weights = g->w + channel * width * w->taps, *bias = g->store.bias;
     float copy[GROUPED_MOST + LANES], sums[GROUPED_CHANNELS * 6 * LANES];
 
-    NAME(turn_lines)(w, x, first, lines, channels, apart, copy);
+    NAME(transpose_lines)(w, x, first, lines, channels, apart, copy);
     NAME(clear)(copy + channels * apart, LANES); /* the last vector reads them */
     for (int64_t at = 0, vectors; at < pixels; at += vectors * LANES) {
         int64_t left = (pixels - at + LANES - 1) / LANES, tiles = (left + most - 1) / most;
