@@ -291,6 +291,24 @@ static void note_copy(ferry_queue *q, struct ferry__replica *to, struct ferry__r
     ferry__uses_add(from->uses, e, q, false);
 }
 
+/*
+ * Notes a copy of no bytes: its destination no longer has contents that earlier work on it could
+ * have failed to write, but is in use until that work is done. Room was reserved.
+ */
+static int note_nothing(ferry_queue *q, struct ferry__replica *to)
+{
+    ferry_event *e = NULL;
+    int err = ferry__section_mark(q, &e);
+
+    if (err)
+        return err;
+    ferry__uses_clear(to->uses); /* the event is after those uses */
+    if (e)
+        ferry__uses_add_blameless(to->uses, e, q);
+    ferry__event_release(e);
+    return 0;
+}
+
 /* A copy, and its section for the trace. */
 struct sending {
     bool sent;
@@ -363,6 +381,8 @@ static int to_host(struct ferry__request *req, struct ferry__replica *host, unsi
         if (err && sending.sent)
             ferry__transfer_say_failed(req, err);
         trace_host_copy("d2h", host, bytes, reason, q, start, m, &sending);
+    } else if (!err) {
+        err = note_nothing(q, host);
     }
     if (!err)
         host->filled = bytes;
@@ -398,8 +418,8 @@ static int to_device(struct ferry__request *req, struct ferry__replica *r, unsig
         err = ferry__device_usable(dev);
     if (!err && dev)
         err = ferry__transfer_after_default(dev, req->q);
-    if (!err && bytes)
-        err = copy(req->q, r, src, dev, bytes, false, &sending);
+    if (!err)
+        err = bytes ? copy(req->q, r, src, dev, bytes, false, &sending) : note_nothing(req->q, r);
     trace_device_copy(req, dev, src, bytes, start, &sending);
     if (!err)
         *ferry__replica_filled(m, req->slot) = bytes;
