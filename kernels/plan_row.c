@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * REDUCE, MOMENTS, SOFTMAX: rows over the kept axes, and in each the part that is reduced to one.
+ * REDUCE, MOMENTS and SOFTMAX. A row is one position of the kept axes; its part is reduced to one.
  */
 #include "kernels/parts.h"
 
@@ -16,7 +16,7 @@ ferry_operand plan_cut(const ferry_operand *o, uint32_t axes, bool others)
     return c;
 }
 
-/* Adds a launch: rows over y and x (and further operands of y's shape), parts over x. */
+/* Adds a launch. `rows` walks over y, x and further operands of y's shape; `part` over x. */
 static struct row_args *launch(struct kernel_plan *p, uint32_t kernel, uint32_t axes)
 {
     struct kernel_launch *l = plan_launch(p, kernel);

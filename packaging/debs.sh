@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# `make debs`: Debian's source and binary packages of a release: debs.sh TARBALL FOLDER. They are built in a folder of their
-# own below $TMPDIR from the tarball alone, whose debian/ says how. DEB_BUILD_PROFILES=pkg.ferry.cuda adds the CUDA plugin.
+# `make debs` builds Debian's source and binary packages of a release: debs.sh TARBALL FOLDER. It uses a new folder below
+# $TMPDIR, the tarball, and the debian/ in it. DEB_BUILD_PROFILES=pkg.ferry.cuda adds the CUDA plugin.
 set -eu
 tarball=$(realpath "$1")
 mkdir -p "$2"

@@ -20,9 +20,9 @@ void ferry__after_unlock_run(struct ferry__after_unlock *after);
 void ferry__after_unlock_move(struct ferry__after_unlock *to, struct ferry__after_unlock *from);
 
 /*
- * The deleters that this thread's evictions left: the access that needed the room may hold a
- * memory's lock. finish runs them if the thread holds no core lock; it is called after a memory's
- * lock was released.
+ * The deleters of blocks that this thread has evicted. They are deferred because the access that
+ * needed the room may hold a memory's lock. finish runs them if the thread holds no core lock; it
+ * is called after a memory's lock was released.
  */
 struct ferry__after_unlock *ferry__after_unlock_owed(void);
 void ferry__after_unlock_finish(void);
@@ -119,7 +119,7 @@ void ferry__replica_set_alias(ferry_memory *m, ferry_device *dev);
 
 /*
  * Ends the sharing between the host and a host-memory device: an adopted block stays with the side
- * that it was adopted for, and the other is left without storage. FERRY_ENOMEM, and nothing has
+ * that it was adopted for, and the other is left without storage. After FERRY_ENOMEM nothing has
  * changed.
  */
 int ferry__replica_separate(ferry_memory *m);

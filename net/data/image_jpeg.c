@@ -33,7 +33,7 @@ static void refuse(j_common_ptr c)
     longjmp(d->back, 1);
 }
 
-/* Turns those warnings of libjpeg into errors that mean damage. */
+/* Turns warnings of libjpeg about damaged files into errors. */
 static void warn(j_common_ptr c, int level)
 {
     switch (level < 0 ? c->err->msg_code : 0) {

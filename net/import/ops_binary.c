@@ -116,8 +116,7 @@ static bool is_span(const struct ferry__import_shape *x, const struct ferry__imp
         first = first < 0 ? i + more : first;
         end = i + more + 1;
     }
-    for (int i = first; i < end; i++) /* an axis of one element is inside the run only if it is x's
-                                       * too */
+    for (int i = first; i < end; i++) /* between them, x has to have one element as well */
         if (c->shape.dim[i - more] != x->dim[i])
             return false;
     *out_axis = first;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Convolution and Deconvolution over more spatial axes than an operation supports: columns
- * (columns.c), and a convolution with a kernel of one element over those. Scratch blob 0 holds
- * zeros, blob 1 the columns, and its diff those of backward.
+ * Convolution and Deconvolution over more spatial axes than an operation supports. The image is
+ * converted to columns (columns.c), and a convolution with a kernel of one element reads them.
+ * Scratch blob 0 contains zeros; blob 1 contains the columns, its diff the columns of the backward
+ * pass.
  */
 #include "net/layers/convolution.h"
 

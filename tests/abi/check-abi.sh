@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Binary compatibility: plugins built against the first and second headers, against a shorter one and a
-# longer one load and work; no layout that two binaries share has changed; and the libraries export at
-# least the symbols of tests/abi/*.abi.
+# Binary compatibility. Plugins that were built with the headers of ABI 1.0 and 1.1, with a shorter
+# table and with a longer one, load and work. No structure that two binaries share has changed. The
+# libraries export at least the symbols of tests/abi/*.abi.
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}" "${FERRY_TEST_COMMAND:?}" "${CC:=cc}"
 # shellcheck source=tests/scripts/lib.sh

@@ -39,7 +39,7 @@ extern const struct model_op model_ops[MODEL_OPS];
 const char *model_op_name(unsigned op);
 
 /*
- * Copies by direction: counts for each device, on the device that is not the host or that receives.
+ * Numbers of copies by direction and device. A copy between devices is counted for its destination.
  */
 struct model_traffic {
     unsigned h2d[2], d2h[2], d2d[2];

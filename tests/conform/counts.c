@@ -9,17 +9,18 @@
 #include <unistd.h>
 
 /*
- * Threads that only allocate and free, as often as time permits: with several processors and some
- * luck, a counter that is changed without a lock is then wrong. Where a thread can be stopped after
- * each of its instructions, that is done first and needs no luck.
+ * Several threads only allocate and free, as often as time permits. If there are several
+ * processors, a counter that is changed without a lock is then probably wrong. If a thread can be
+ * stopped after each of its instructions, the group does that first, which finds the fault
+ * reliably.
  */
 
-enum { THREADS = 4, BYTES = 64, LOOK = 64 /* times, between looks at the clock */, STEPPED = 20 };
+enum { THREADS = 4, BYTES = 64, LOOK = 64 /* calls per check of the time */, STEPPED = 20 };
 
 #define SECONDS      0.2
 #define MOST_SECONDS 0.9
-#define SEEN_SECONDS 0.1   /* once all changes have been seen */
-#define MET          20000 /* times that another thread had just been running */
+#define SEEN_SECONDS 0.1   /* after all changes have been seen */
+#define MET          20000 /* the required number of switches between threads */
 
 typedef void (*once_fn)(unsigned time);
 
@@ -46,7 +47,7 @@ static void block(unsigned time)
     kit_ok(kit.ops.free(kit.dev, NULL, handle), "free");
 }
 
-/* Sometimes waits for it, so that there are never many. */
+/* Sometimes waits for the event, so that the number of pending events is small. */
 static void event(unsigned time)
 {
     void *handle = NULL;

@@ -15,8 +15,8 @@
 /* The resources of a process, and whether they grow. */
 
 /*
- * Few rounds, but each must grow: by chance, or through allocations that serve many calls, one of
- * them does not.
+ * The number of rounds. A leak makes the process grow in every round. Without a leak, there is
+ * growth in some rounds only, for example by an allocation that serves many calls.
  */
 #define ROUNDS 24
 

@@ -24,7 +24,7 @@
 
 #define STEP_FLAG  0x100 /* of the processor's flags: a trap after each instruction */
 #define MOST_STEPS 200000
-#define PATIENCE   1.0   /* seconds for the other thread, whatever it does */
+#define PATIENCE   1.0   /* maximum seconds for a request to the other thread */
 #define AT_WORK    0.002 /* of CPU time: it spins */
 #define WAKES      2     /* number of checks at which it slept */
 
@@ -145,7 +145,7 @@ static bool has_changed(void)
 /* Records the current counters: they were changed by an instruction, or by other code. */
 static void look(const unsigned char *instruction)
 {
-    if (stepped.pending) { /* locked out by this thread's lock, now or before */
+    if (stepped.pending) { /* the other thread waits for a lock of this thread, or did so before */
         stepped.pending = !is_back();
         stepped.judged += !stepped.pending && stepped.known && has_changed();
         stepped.known &= stepped.pending;

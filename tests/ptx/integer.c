@@ -74,7 +74,7 @@ static int32_t saturated(int64_t v)
 HANDLER2(add_sat_s32, int32_t, int32_t, int32_t, saturated((int64_t)x[l] + y[l]))
 HANDLER2(sub_sat_s32, int32_t, int32_t, int32_t, saturated((int64_t)x[l] - y[l]))
 
-/* Names by sign, which most do not depend on. */
+/* The names of a signed and an unsigned opcode; BOTH: with one handler. */
 #define BOTH(name, bits, letters, handler) \
     { name ".s" #bits, letters, handler }, \
     {                                      \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The executor by itself: faults that it has to find (cases/, a text each), the orders of
- * threads, and the errors of texts. The values of opcodes are in test-opcodes.c.
+ * The executor by itself: the faults that it has to find, with one text for each in cases/; the
+ * orders of threads; and errors in texts. test-opcodes.c tests the results of opcodes.
  */
 #define _GNU_SOURCE
 #include "tests/ptx/ptx.h"
@@ -282,7 +282,7 @@ static void warps_and_blocks_take_turns(void)
         CU_ASSERT_EQUAL(r.out[n], n);
     end(&r);
     CU_ASSERT(run(&r, text_of("turns"), "interleaved"));
-    CU_ASSERT(r.out[3] < r.out[2] && r.out[6] > r.out[5]); /* warps, not blocks */
+    CU_ASSERT(r.out[3] < r.out[2] && r.out[6] > r.out[5]); /* warps alternate, blocks do not */
     end(&r);
     CU_ASSERT(run(&r, text_of("turns"), "two-blocks"));
     CU_ASSERT(r.out[6] < r.out[2] && r.out[6] < r.out[5]);

@@ -47,8 +47,8 @@ int net_roll(struct net_maker *m, int low, int high);
 const char *net_word(struct net_maker *m, const char *words);
 int64_t net_count(const struct net_blob *b, int from);
 /*
- * Adds a layer with `bottoms` blobs, by index, and one top of that shape, or in place: then it is a
- * copy of `top`.
+ * Adds a layer. `bottom` has the indices of its `bottoms` blobs. `top` has the shape of its top, or
+ * is a copy of a bottom for a layer in place.
  */
 void net_layer(struct net_maker *m, const char *type, const int *bottom, int bottoms,
                const struct net_blob *top, const char *format, ...)

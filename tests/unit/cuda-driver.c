@@ -87,9 +87,9 @@ bool cuda_load(int devices, bool on_double)
         bind_runtime();
     }
     if (on_double && !control)
-        ferry_test_skip("it asks the doubles, and these are the real libraries");
+        ferry_test_skip("it requires the doubles, and these are the real libraries");
     else if (!control && (cuda->device_count(NULL, &count) || (int)count < devices))
-        ferry_test_skip("it takes %d devices, and %u are there", devices, count);
+        ferry_test_skip("it requires %d devices, and there are %u", devices, count);
     else
         return true;
     return false;

@@ -52,7 +52,7 @@ static void one_of_our_own_passes(void)
     char arguments[256];
 
     if (is_in_a_hurry() && ferry_test_has_options()) {
-        ferry_test_skip("with a sanitizer the backend as it is has to do");
+        ferry_test_skip("with a sanitizer, only the default options are tested");
         return;
     }
     snprintf(arguments, sizeof(arguments), "%s --quick --timeout 250 %s%s", ferry_test_backend(),
@@ -67,7 +67,7 @@ static void operations_as_nets_use_them_pass(void)
     char arguments[256];
 
     if (ferry_test_is_slow()) {
-        ferry_test_skip("with a sanitizer the groups take minutes");
+        ferry_test_skip("with a sanitizer, the groups take minutes");
         return;
     }
     if (compiles_for_long()) {
@@ -200,7 +200,7 @@ static void a_leak_is_caught(void)
 static void a_leak_that_is_not_counted_is_caught(void)
 {
     if (ferry_test_is_slow())
-        ferry_test_skip("a sanitizer keeps what was freed");
+        ferry_test_skip("a sanitizer keeps freed memory");
     else
         caught("bad_kept", "leaks", "the process grew");
 }
@@ -250,7 +250,7 @@ static void offsets_of_24_bits_are_caught(void)
 static void offsets_of_32_bits_are_caught(void)
 {
     if (ferry_test_is_slow()) {
-        ferry_test_skip("a sanitizer keeps account of every byte of 4 GiB");
+        ferry_test_skip("a sanitizer needs memory for every byte of 4 GiB");
         return;
     }
     if ((uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) < UINT64_C(6) << 30) {
@@ -281,7 +281,7 @@ static void a_synchronize_of_the_default_queue_alone_is_caught(void)
 static void counters_and_lists_without_a_lock_are_caught(void)
 {
     if (ferry_test_is_slow()) {
-        ferry_test_skip("a sanitizer's calls are long: threads seldom meet");
+        ferry_test_skip("with a sanitizer, threads seldom run at the same time");
         return;
     }
     caught("bad_counters", "threads", "they are not counted safely");
@@ -317,7 +317,7 @@ static void another_folder_and_umask_are_caught(void)
 static void words_on_standard_error_are_caught(void)
 {
     if (ferry_test_is_slow())
-        ferry_test_skip("a sanitizer has its say on standard error");
+        ferry_test_skip("a sanitizer prints to standard error");
     else
         caught("bad_stderr", "memset",
                "standard error, which belongs to the program: something was printed");
@@ -454,7 +454,7 @@ static void a_crash_is_a_failed_group_and_the_rest_goes_on(void)
 static void a_hang_is_a_failed_group_and_the_rest_goes_on(void)
 {
     if (is_in_a_hurry()) {
-        ferry_test_skip("a sanitizer sees nothing in a wait of 40 s");
+        ferry_test_skip("it takes 40 s, and a sanitizer has nothing to check");
         return;
     }
     CU_ASSERT_EQUAL(check_bad("bad_hang", ferry_test_is_slow()

@@ -177,7 +177,7 @@ static void plugins_documents_every_option(void)
     if (strcmp(ferry_test_backend(), "sim") != 0) {
         if (conf)
             fclose(conf);
-        ferry_test_skip("only sim's options are known here");
+        ferry_test_skip("the test has options for sim only");
         return;
     }
     CU_ASSERT_PTR_NOT_NULL_FATAL(conf);

@@ -326,7 +326,7 @@ static void the_memory_of_a_merge_does_not_grow_with_the_files(void)
     long small, large;
 
     if (discrete && strcmp(ferry_device_name(device), "sim:0") != 0) {
-        ferry_test_skip("sim represents the devices with memory of their own");
+        ferry_test_skip("only sim is tested, for all devices with memory of their own");
     } else {
         small = merge_memory("BF16", 48);
         large = merge_memory("BF16", 240);
@@ -345,7 +345,7 @@ static void tiles_fit_the_data_the_device_and_the_budget(void)
     char line[512];
 
     if (strncmp(ferry_device_name(fx_device()), "sim:", 4) != 0) {
-        ferry_test_skip("sim represents the devices with memory of their own");
+        ferry_test_skip("only sim is tested, for all devices with memory of their own");
         fx_end();
         return;
     }

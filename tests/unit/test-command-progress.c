@@ -140,7 +140,7 @@ static void the_line_has_part_rate_and_remaining_time(void)
     double start;
 
     if (!strstr(getenv("FERRY_TEST_PLUGINS"), "sim")) {
-        ferry_test_skip("sim, whose copies take as long as one likes, was not built");
+        ferry_test_skip("the sim plugin, whose copies can be slow, was not built");
         return;
     }
     fx_device();
@@ -180,7 +180,7 @@ static void inspect_has_a_line_too(void)
     struct session s;
 
     if (!strstr(getenv("FERRY_TEST_PLUGINS"), "sim")) {
-        ferry_test_skip("sim, whose copies take as long as one likes, was not built");
+        ferry_test_skip("the sim plugin, whose copies can be slow, was not built");
         return;
     }
     fx_device();
@@ -199,7 +199,7 @@ static void an_ignored_signal_stays_ignored(void)
     struct session s;
 
     if (!strstr(getenv("FERRY_TEST_PLUGINS"), "sim")) {
-        ferry_test_skip("sim, whose copies take as long as one likes, was not built");
+        ferry_test_skip("the sim plugin, whose copies can be slow, was not built");
         return;
     }
     fx_device();

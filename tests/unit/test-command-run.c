@@ -90,7 +90,7 @@ static void a_mean_may_be_a_picture_of_values(void)
     remove(in_folder("y.npz"));
 }
 
-/* Of 9 x 13 pixels 9 x 9: the middle ones, unless the picture is resized without cropping. */
+/* A crop of 9 x 13 pixels to 9 x 9 has the middle pixels; a resize without cropping has all. */
 static void a_crop_keeps_proportions(void)
 {
     char command[1024];
@@ -593,8 +593,7 @@ static void a_killed_run_leaves_nothing_half_written(void)
     char command[1024];
 
     if (strcmp(ferry_test_backend(), "cpu") || ferry_test_is_slow()) {
-        ferry_test_skip(
-            "files are written alike from every device; and not where processes are slow");
+        ferry_test_skip("cpu only: all devices write files in the same way; not under a sanitizer");
         return;
     }
     write_text(

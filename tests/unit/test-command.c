@@ -65,7 +65,7 @@ static void trace_sums_the_copies_of_the_tour(void)
     json_t *document;
 
     if (!is_discrete()) {
-        ferry_test_skip("nothing is copied here");
+        ferry_test_skip("this device copies nothing");
         return;
     }
     snprintf(command, sizeof(command), "FERRY_TRACE=%s \"$FERRY_TEST_BUILDDIR\"/examples/tour",

@@ -146,7 +146,7 @@ static void an_image_of_padding_has_no_gradient(void)
     rig_run(&r, NULL);
 }
 
-/* Planes of maxima in 2 x 2, with lines of more and of fewer windows than lanes. */
+/* Max pooling of planes by windows of 2 x 2, with more or fewer windows in a line than lanes. */
 static void maxima_find_their_way_back(void)
 {
     /* Width and height of x; the windows' height; the padding. */

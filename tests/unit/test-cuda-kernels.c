@@ -212,7 +212,7 @@ static void failed_compilations_are_reported_and_retried(void)
 }
 
 /*
- * Every program by the vendor's own compiler, which needs no device: the double only checks names.
+ * Compiles a program by the real libnvrtc, which needs no device. Its double only checks names.
  */
 static int compile_really(void *library, enum kernel_program program)
 {
@@ -265,8 +265,8 @@ static void the_vendors_compiler_takes_every_program(void)
 }
 
 /*
- * libnvrtc makes code that the device runs: its own, else PTX of an earlier architecture; for a
- * device that is too old, none.
+ * libnvrtc compiles for the device's architecture, or to PTX of an earlier one if it does not know
+ * the device. It cannot compile for a device that is too old.
  */
 static void kernels_are_compiled_for_the_device(void)
 {
@@ -302,7 +302,7 @@ static void kernels_built_for_other_devices_are_compiled_again(void)
         CU_ASSERT_EQUAL(begin(&r), 0);
         end(&r);
         if (control->calls("nvrtcCompileProgram") > before) {
-            ferry_test_skip("nothing is built in");
+            ferry_test_skip("no kernels are built in");
             return;
         }
         control->fail("cuModuleLoadData", 1, codes[i]);
@@ -380,7 +380,7 @@ static void compiled_kernels_are_stored_and_reused(void)
     CU_ASSERT(find_file() && !unlink(file) && !rmdir(folder));
 }
 
-/* Half a file would be detected as damaged, but it would exist. */
+/* A partly written file would be detected as damaged, but it must not be left. */
 static void a_disk_that_is_full_keeps_nothing(void)
 {
     struct rlimit before, little;

@@ -131,7 +131,7 @@ static void a_kernel_that_writes_nowhere_ends_the_device_for_its_process(void)
         _exit(lose());
     CU_ASSERT_EQUAL_FATAL(waitpid(child, &status, 0), child);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
-        ferry_test_skip("there is no device of CUDA's");
+        ferry_test_skip("there is no CUDA device");
     else
         CU_ASSERT_EQUAL(status, 0);
 }

@@ -447,7 +447,7 @@ static void an_entry_that_has_two_forms(void)
     if (!begin())
         return;
     if (!entry_by_version) {
-        ferry_test_skip("built for a CUDA before 12: one form");
+        ferry_test_skip("built for CUDA before 12, which has one form");
     } else {
         CU_ASSERT_NOT_EQUAL(entry_point("cuStreamGetCtx", &found, 0, NULL), 0);
         CU_ASSERT(cuda_said("cuStreamGetCtx has two forms"));

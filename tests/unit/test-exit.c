@@ -14,7 +14,7 @@ static void memory_of_the_host_is_there_to_the_end(void)
     if (ferry_test_is_built("cpu"))
         ax_run("cpu", true);
     else
-        ferry_test_skip("the cpu plugin is not here");
+        ferry_test_skip("there is no cpu plugin");
 }
 
 static const ferry_test_case cases[] = {

@@ -63,7 +63,7 @@ static void an_endless_walk_is_an_error(void)
     struct ferry_io io = { .count = 3 };
 
     if (!getenv("FERRY_TEST_LONG")) {
-        ferry_test_skip("five seconds, with FERRY_TEST_LONG=1");
+        ferry_test_skip("it takes five seconds: FERRY_TEST_LONG=1");
         return;
     }
     io.file.path = path;
@@ -88,7 +88,7 @@ static void a_child_that_waits_is_followed_by_another(void)
     struct ferry_io io = { .count = 3 };
 
     if (!getenv("FERRY_TEST_LONG")) {
-        ferry_test_skip("five seconds, with FERRY_TEST_LONG=1");
+        ferry_test_skip("it takes five seconds: FERRY_TEST_LONG=1");
         return;
     }
     io.file.path = path;

@@ -246,7 +246,7 @@ static void large_chunks_stay_out_of_memory(void)
     if (getenv("FERRY_TEST_QUICK") || getenv("FERRY_TEST_VALGRIND")) {
         free(row);
         free(values);
-        ferry_test_skip("a long one");
+        ferry_test_skip("it takes long");
         return;
     }
     CU_ASSERT_FATAL(row != NULL && values != NULL);
@@ -347,7 +347,7 @@ static void large_chunks_go_through_each_order_of_filters(void)
     char name[8];
 
     if (getenv("FERRY_TEST_QUICK") || getenv("FERRY_TEST_VALGRIND")) {
-        ferry_test_skip("a long one");
+        ferry_test_skip("it takes long");
         return;
     }
     make_begin();

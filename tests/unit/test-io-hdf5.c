@@ -278,7 +278,7 @@ static void many_groups_may_have_two_names(void)
     ferry_io_close(io);
 }
 
-/* A chain that long is not in a file of weights; libhdf5 took minutes for it. */
+/* Such a long chain never occurs in a file of weights, and libhdf5 takes minutes to follow it. */
 static void groups_are_not_followed_forever(void)
 {
     hid_t group, next;

@@ -29,7 +29,7 @@ static void make_archive(const void *pickle, size_t size)
     make_zip(&file, members, 2);
 }
 
-/* torch._utils._rebuild_tensor_v2(('storage', class, '0', 'cpu', 6), then what the caller has) */
+/* The beginning of torch._utils._rebuild_tensor_v2(('storage', class, '0', 'cpu', 6), …) */
 #define TENSOR(class)                                                                      \
     "ctorch._utils\n_rebuild_tensor_v2\n((X\7\0\0\0storagectorch\n" class "\nX\1\0\0\0000" \
                                                                           "X\3\0\0\0cpuK\6tQ"

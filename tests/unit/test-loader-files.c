@@ -171,7 +171,7 @@ static void a_file_without_a_readable_dynamic_section_is_refused(void)
     CU_ASSERT_FATAL(size > sizeof(Elf64_Ehdr));
     fclose(file);
     if (bytes[EI_CLASS] != ELFCLASS64 || bytes[EI_DATA] != ELFDATA2LSB) {
-        ferry_test_skip("it looks at 64-bit files of little-endian machines");
+        ferry_test_skip("it requires a 64-bit little-endian machine");
         return;
     }
     for (size_t i = 0; i < FERRY_TEST_COUNT(damages); i++)

@@ -251,7 +251,7 @@ static void more_bytes_than_there_are_is_an_error_on_first_use(void)
     ferry_device *dev = fx_device();
 
     if (ferry_test_is_slow()) {
-        ferry_test_skip("the sanitizer ends the program rather than let an allocation fail");
+        ferry_test_skip("the sanitizer ends the program if an allocation fails");
         return;
     }
     FX_OK_FATAL(ferry_memory_create(dev, (size_t)1 << 60, &m));

@@ -200,7 +200,7 @@ static void the_host_computes_operations_that_it_is_faster_at(void)
     ferry_net *net;
 
     if (!ferry_test_is_built("cpu")) {
-        ferry_test_skip("without the cpu plugin no operation is left to the host");
+        ferry_test_skip("without the cpu plugin, no operation is computed on the host");
         return;
     }
     wx_begin();

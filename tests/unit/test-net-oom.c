@@ -273,7 +273,7 @@ static void a_repeated_pass_allocates_nothing(void)
     size_t i;
 
     if (strcmp(ferry_test_backend(), "cpu")) {
-        ferry_test_skip("an asynchronous queue makes an event for each submission");
+        ferry_test_skip("an asynchronous queue creates an event for each submission");
         return;
     }
     o.keep = (const char *const[]){ "s" }; /* ArgMax allocates temporary memory */

@@ -424,7 +424,7 @@ static void a_layer_elsewhere_moves_its_own_blobs(void)
     uint64_t before, after;
 
     if (!fx_discrete() || ferry_runtime_get_device(fx_runtime(), "cpu", &cpu)) {
-        ferry_test_skip("copies from the device to the host's plugin are not counted here");
+        ferry_test_skip("copies from this device to the cpu plugin are not counted");
         ferry_net_close(plain);
         return;
     }

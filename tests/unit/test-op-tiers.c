@@ -329,7 +329,7 @@ static void a_host_that_cannot_be_opened_is_an_error(void)
     ferry_runtime *rt;
 
     if (!strncmp(ferry_test_backend(), "cpu", 3)) {
-        ferry_test_skip("the device itself is the host's");
+        ferry_test_skip("the device is the host");
         unlink(conf);
         return;
     }

@@ -267,7 +267,7 @@ static bool begin(const char *items)
     CU_ASSERT_EQUAL(clGetDeviceInfo(ocl_id(), CL_DEVICE_TYPE, sizeof(type), &type, NULL), 0);
     if (type & CL_DEVICE_TYPE_CPU)
         return true;
-    ferry_test_skip("the device's items do not see the host's memory");
+    ferry_test_skip("the device's items cannot access host memory");
     ocl_close();
     return false;
 }

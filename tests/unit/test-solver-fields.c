@@ -208,7 +208,7 @@ static bool check(const struct row *r)
 
     if (isnan(weight) && ferry_last_error_code() == FERRY_EUNSUPPORTED &&
         strstr(ferry_last_error(), "built without")) {
-        ferry_test_skip("%s: built without HDF5; all others were looked at", r->field);
+        ferry_test_skip("%s: built without HDF5; all other files were checked", r->field);
         return true;
     }
     snprintf(what, sizeof what, "w is %.9g, not %.9g", weight, r->weight);

@@ -63,7 +63,7 @@ static bool enter(void)
     if (!data)
         return false;
     if (ferry_test_is_slow() && ferry_test_has_options()) {
-        ferry_test_skip("a minute: with a sanitizer the backend as it is has to do");
+        ferry_test_skip("it takes a minute: with a sanitizer, only the default options are tested");
         return false;
     }
     strcpy(folder, "/tmp/ferry-runs-XXXXXX");

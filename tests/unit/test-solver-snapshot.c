@@ -501,7 +501,7 @@ static void whenever_it_is_killed_a_whole_snapshot_is_there(void)
     int moments = value && *value && strcmp(value, "0") ? 50 : 3, i;
 
     if (!getenv("FERRY_TEST_COMMAND") || ferry_test_has_options()) {
-        ferry_test_skip("the command is not there");
+        ferry_test_skip("there is no command");
         return;
     }
     if (!enter())

@@ -445,7 +445,7 @@ static void gradients_and_updates_stay_on_the_device(void)
 
     dev = fx_device();
     if (!fx_discrete() || !fx_has_operations()) {
-        ferry_test_skip("its memory is the host's, or it has no operations");
+        ferry_test_skip("its memory is host memory, or it has no operations");
         return;
     }
     for (size_t i = 0; i < FERRY_TEST_COUNT(texts); i++) {

@@ -3,20 +3,21 @@
  * Depthwise convolutions of 3 × 3, contiguous channels, for an instruction set: see vector.h. No
  * include guard.
  *
- * A line is processed once, as many channels wide as a cache line. A column of three pixels is
+ * A line is processed once, for as many channels as a cache line holds. A column of three pixels is
  * loaded and added to all sums that use it; the leftmost sum is then complete. Nothing is loaded
- * twice, however long the line is, and the distance of its pixels does not matter: if that is a
- * power of two, they compete for a few sets of the first-level cache, but are no longer needed
- * before the next channels are loaded.
+ * twice, for any length of the line and any distance of its pixels. If the distance is a power of
+ * two, the pixels share a few sets of the first-level cache, but the cache need not keep them.
  */
 
 /*
  * There are two sets of sums: a, and b for the next vector of channels, or for the line below.
- * Wide: channels are processed two cache lines at a time, as with stride 2. Almost nothing is read
- * twice there, and if the pixels' distance is a power of two, twice as many loads in flight have a
- * place in the first-level cache. Narrow vectors need the sets c and d for this. NEON has registers
- * for all taps of the sums a and b, and none for more sums; two or three pixels per iteration
- * rename the sums instead of moving them.
+ *
+ * Wide: two cache lines of channels are processed at a time, for example with stride 2, which reads
+ * almost nothing twice. If the distance of the pixels is a power of two, the first-level cache then
+ * has room for twice as many loads at the same time. Narrow vectors need the sets c and d for this.
+ *
+ * NEON has enough registers for all taps of the sums a and b, but not for more sums. An iteration
+ * computes two or three pixels, so that the sums are renamed instead of moved.
  */
 #if LANES == 16
 #define SLIDE_WIDE      LANES

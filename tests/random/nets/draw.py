@@ -159,8 +159,8 @@ class Draw:
         return self.net.layers[-1]
 
     def params(self, *shapes):
-        """param messages for parameters of these shapes: rates, and sometimes names of other layers'
-        parameters, which mostly fit."""
+        """The `param` messages for parameters of these shapes: rates, and sometimes the names of parameters of
+        other layers, most of which have the same shape."""
         if not self.chance(0.35):
             return []
         key = str(shapes)
