@@ -275,7 +275,7 @@ def test_what_there_is_one_of():
     timer.start()
     timer.stop()
     assert timer.ms >= 0
-    caffe.set_mode_gpu()  # where FERRY_BACKEND says
+    caffe.set_mode_gpu()  # FERRY_BACKEND selects the device
     caffe.set_mode_cpu()
 
 

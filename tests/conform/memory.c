@@ -41,7 +41,7 @@ static void *alloc_checked(uint64_t bytes, uint32_t flags)
     if ((kit_is(FERRY_DEVICE_POINTERS) || kit_is(FERRY_DEVICE_HOST_MEMORY)) &&
         (uintptr_t)handle % 64 != 0)
         kit_fail("%p is not aligned to 64 bytes; a plugin whose handles are objects, not pointers, "
-                 "says so by a properties entry without FERRY_DEVICE_POINTERS",
+                 "needs a properties entry without FERRY_DEVICE_POINTERS",
                  handle);
     if (out_flags & ~FERRY_ALLOC_WAS_ZEROED)
         kit_fail("*out_flags is 0x%x; only FERRY_ALLOC_WAS_ZEROED (1) has a meaning", out_flags);

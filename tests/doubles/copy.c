@@ -294,8 +294,7 @@ int ferry_cuda_double_submit(const char *call, void *context_handle, cudaStream_
     command->run = run;
     memcpy(command->argument, argument, size);
     for (unsigned i = 0; i < count && error == cudaSuccess; i++) {
-        unsigned char *bytes = operands[i].bytes; /* the host memory itself, if the operand says so
-                                                   */
+        unsigned char *bytes = operands[i].bytes; /* NULL: the storage of `address` */
 
         if (operands[i].size && !bytes)
             bytes = resolve(call, command, context->device, operands[i].address, operands[i].size);

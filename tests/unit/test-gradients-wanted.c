@@ -11,8 +11,8 @@
 
 /*
  * Every type with a backward pass, with a gradient for only one of its bottoms, as in a net that is
- * trained on top of fixed weights. A case that Caffe can differentiate is not an error. The
- * gradient equals the one that a pass for all bottoms gives.
+ * trained on top of fixed weights. If Caffe can compute that gradient, ferry must compute it
+ * without an error. It equals the gradient of a pass for all bottoms.
  */
 
 #define TOLERANCE 1e-5
