@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Removes declarations that Sphinx would see twice from Doxygen's XML: declared.py FOLDER.
+"""Adapts Doxygen's XML to Sphinx and Breathe: declared.py FOLDER.
 
-These are `typedef struct X X` and the like, because Sphinx's domain for C has one namespace, and the
-namespaces of C++, which every file would declare again."""
+Declarations that Sphinx would see twice are removed: `typedef struct X X` and the like, because Sphinx's domain
+for C has one namespace, and the namespaces of C++, which every file would declare again. In the index, files get
+their paths as names: Breathe 5 looks for a header there, and Doxygen writes its last component only."""
 
 import glob
 import re
@@ -11,7 +12,18 @@ import sys
 import xml.etree.ElementTree as tree
 
 
+def name_files(folder):
+    """Replaces the names of files in the index by their paths."""
+    index = tree.parse(f"{folder}/index.xml")
+    for compound in index.iter("compound"):
+        if compound.get("kind") == "file":
+            parsed = tree.parse(f"{folder}/{compound.get('refid')}.xml")
+            compound.find("name").text = parsed.find("compounddef/location").get("file")
+    index.write(f"{folder}/index.xml", encoding="utf-8", xml_declaration=True)
+
+
 def main(folder):
+    name_files(folder)
     for path in glob.glob(f"{folder}/*_8h.xml") + glob.glob(f"{folder}/*_8hpp.xml"):
         parsed = tree.parse(path)
         for section in parsed.iter("sectiondef"):
