@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Includes every source, to compile all of them at once: by nvcc, and for the test double of the
- * CUDA driver. The including file defines VEC and GROUP.
+ * Includes every source, to compile all of them at once: by nvcc and hipcc, and for the test double
+ * of the CUDA driver. The including file defines VEC and GROUP.
  */
 #include "kernels/args.h"
 #include "kernels/dialect.h"
@@ -20,7 +20,9 @@
 #include "kernels/slope.k"
 #include "kernels/spread.k"
 #include "kernels/table.k"
+#ifndef KERNELS_WITHOUT_TENSOR
 #include "kernels/tensor.k"
+#endif
 #include "kernels/update.k"
 #include "kernels/vector.k"
 

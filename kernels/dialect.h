@@ -265,9 +265,9 @@ INLINE f32 erfc1(f32 x)
 
 /* ---- CUDA C++ and the host's C --------------------------------------------------------------- */
 
-#if defined(__CUDACC__)
+#if defined(__CUDACC__) || defined(__HIP__)
 
-/* ---- CUDA C++ -------------------------------------------------------------------------------- */
+/* ---- CUDA C++, which HIP is too -------------------------------------------------------------- */
 
 #define INLINE static __device__ __forceinline__
 #define GLOBAL

@@ -84,6 +84,58 @@ AC_SUBST([DNNL_CPPFLAGS])
 AC_SUBST([DNNL_LIBS])
 ])
 
+# FERRY_FIND_HIP
+# hipcc, which compiles a kernel, and the headers and library of its release: HIP_CPPFLAGS, HIP_LDFLAGS,
+# HIP_LIBRARY (the library's path), and HIP_ARCH, the architectures to compile for.
+AC_DEFUN([FERRY_FIND_HIP],
+[AS_CASE([$with_hip_arch], [auto|gfx*], [], [AC_MSG_ERROR([--with-hip-arch needs architectures, as gfx90a])])
+hip_dir=`readlink -f "$HIPCC"`
+hip_dir=`AS_DIRNAME(["$hip_dir"])`
+hip_dir=`AS_DIRNAME(["$hip_dir"])`
+HIP_CPPFLAGS= HIP_LDFLAGS= HIP_LIBRARY=
+AS_IF([test "x$HIPCC" != xno && test "x$hip_dir" != x/usr],
+    [HIP_CPPFLAGS="-isystem $hip_dir/include"
+    HIP_LDFLAGS="-L$hip_dir/lib -Wl,-rpath,$hip_dir/lib -Wl,--enable-new-dtags"])
+save_CPPFLAGS=$CPPFLAGS save_LDFLAGS=$LDFLAGS save_LIBS=$LIBS
+CPPFLAGS="$CPPFLAGS $HIP_CPPFLAGS -D__HIP_PLATFORM_AMD__=1"
+LDFLAGS="$LDFLAGS $HIP_LDFLAGS"
+LIBS="-lamdhip64 $LIBS"
+AC_MSG_CHECKING([for HIP])
+AS_IF([test "x$HIPCC" = xno],
+    [why='no hipcc on PATH (Debian: hipcc)'],
+    [AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <hip/hip_runtime_api.h>]],
+            [[return (int)hipMemPoolTrimTo(0, 0);]])],
+        [found=yes],
+        [why='libamdhip64 5.2 or later and its headers are missing (Debian: libamdhip64-dev)'])])
+CPPFLAGS=$save_CPPFLAGS LDFLAGS=$save_LDFLAGS LIBS=$save_LIBS
+AS_IF([test "x$found" = xyes],
+    [echo '#include <hip/hip_runtime.h>
+extern "C" __global__ void set(float *p) { *p = expf(*p); }' >conftest.cu
+    hip_known=
+    for arch in gfx90a gfx1030 gfx1100; do
+        AS_IF(["$HIPCC" -x hip --genco --offload-arch=$arch -o conftest.bundle conftest.cu >&AS_MESSAGE_LOG_FD 2>&1],
+            [hip_known="${hip_known:+$hip_known,}$arch"])
+    done
+    AS_IF([test "x$with_hip_arch" = xauto], [with_hip_arch=$hip_known])
+    AS_IF([test "x$with_hip_arch" = x],
+        [found=no
+        why='hipcc compiles no kernel: config.log has its messages'])
+    rm -f conftest.cu conftest.bundle])
+AC_MSG_RESULT([$found])
+AS_IF([test "x$found" = xyes],
+    [HIP_LIBRARY=$hip_dir/lib/libamdhip64.so
+    test -e "$HIP_LIBRARY" || HIP_LIBRARY=`$CC -print-file-name=libamdhip64.so`
+    hip_number=`"$HIPCC" --version 2>/dev/null | sed -n 's/^HIP version: *\(@<:@0-9@:>@*\.@<:@0-9@:>@*\).*/\1/p'`
+    HIP_ARCH=`echo "$with_hip_arch" | tr ',' ' '`
+    AS_CASE([$hip_number], [5.*], [HIP_ROCBLAS=0], [6.*], [HIP_ROCBLAS=4], [HIP_ROCBLAS=5])
+    why="HIP $hip_number, kernels for $HIP_ARCH"])
+AC_SUBST([HIP_CPPFLAGS])
+AC_SUBST([HIP_LDFLAGS])
+AC_SUBST([HIP_LIBRARY])
+AC_SUBST([HIP_ARCH])
+AC_SUBST([HIP_ROCBLAS])
+])
+
 # FERRY_FIND_OPENCL
 AC_DEFUN([FERRY_FIND_OPENCL],
 [PKG_CHECK_MODULES([OPENCL], [OpenCL],

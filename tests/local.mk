@@ -31,6 +31,7 @@ SCRIPT_TESTS = \
 	%D%/scripts/check-functions.sh \
 	%D%/scripts/check-gdb.sh \
 	%D%/scripts/check-headers.sh \
+	%D%/scripts/check-hip.sh \
 	%D%/scripts/check-interop.sh \
 	%D%/scripts/check-kinds.sh \
 	%D%/scripts/check-mpi-train.sh \
@@ -311,7 +312,7 @@ gpu-pack:
 	@$(MKDIR_P) '$(GPU_BUILD)'
 	cd '$(GPU_BUILD)' && { test -f config.status || { \
 	    eval "set -- `'$(abs_top_builddir)/config.status' --config`" && \
-	    $(SHELL) '$(abs_top_srcdir)/configure' "$$@" --enable-cuda=yes --enable-opencl=no \
+	    $(SHELL) '$(abs_top_srcdir)/configure' "$$@" --enable-cuda=yes --enable-hip=no --enable-opencl=no \
 	        --with-hdf5=no --with-mpi=no -q ac_cv_lib_leveldb_leveldb_open=no CFLAGS='$(CFLAGS) -ffunction-sections -fdata-sections' \
 	        LDFLAGS='$(LDFLAGS) -Wl,--gc-sections'; }; } && \
 	    $(MAKE) $(AM_MAKEFLAGS) all && \

@@ -1,50 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * cuBLAS has hundreds of megabytes, so it is loaded only when a device is opened. Each queue has
- * one handle, created at its first BLAS call.
- */
+/* Each queue has one handle of cuBLAS, created at its first BLAS call. */
 #include "cuda.h"
-
-#include <dlfcn.h>
-
-#define SONAME "libcublas.so." CUDA_TEXT(CUBLAS_VER_MAJOR)
-
-static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool loaded;
-
-static int load_locked(void)
-{
-    struct cuda_blas_table table = { 0 };
-    void *library = cuda_library_open(SONAME, CUDA_PACKAGE);
-
-    if (!library)
-        return cuda_host->error(FERRY_ENODEV,
-                                "%s; it is part of the CUDA toolkit: add its folder to "
-                                "LD_LIBRARY_PATH or ldconfig",
-                                dlerror());
-        /* uses CUDA_TEXT because the headers define most of these names as macros */
-#define LOAD(member, function)                                                         \
-    *(void **)(void *)&table.member = dlsym(library, CUDA_TEXT(function));             \
-    if (!table.member) {                                                               \
-        dlclose(library);                                                              \
-        return cuda_host->error(FERRY_EPLUGIN, SONAME " has no " CUDA_TEXT(function)); \
-    }
-    CUDA_BLAS_ENTRIES(LOAD)
-#undef LOAD
-    cuda_blas = table;
-    loaded = true;
-    return 0;
-}
-
-int cuda_blas_load(void)
-{
-    int err;
-
-    pthread_mutex_lock(&load_lock);
-    err = loaded ? 0 : load_locked();
-    pthread_mutex_unlock(&load_lock);
-    return err;
-}
 
 /*
  * Disables reduced-precision sums: by default cuBLAS may add partial sums of a product of F16 or
@@ -62,12 +18,12 @@ static int create(struct cuda_queue *queue)
         return cuda_fail_handle(status, queue->stream);
     status = cuda_blas.set_stream(handle, queue->stream);
     if (status != CUBLAS_STATUS_SUCCESS) {
-        err = cuda_fail_blas("cublasSetStream", status, queue->stream);
+        err = cuda_fail_blas(CALL(cublasSetStream), status, queue->stream);
         goto err_destroy;
     }
     status = cuda_blas.set_math_mode(handle, whole_sums);
     if (status != CUBLAS_STATUS_SUCCESS) {
-        err = cuda_fail_blas("cublasSetMathMode", status, queue->stream);
+        err = cuda_fail_blas(CALL(cublasSetMathMode), status, queue->stream);
         goto err_destroy;
     }
     queue->blas = handle;
@@ -87,7 +43,7 @@ int cuda_blas_handle(struct cuda_queue *queue, cublasPointerMode_t mode, cublasH
         return err;
     status = cuda_blas.set_pointer_mode(queue->blas, mode);
     if (status != CUBLAS_STATUS_SUCCESS)
-        return cuda_fail_blas("cublasSetPointerMode", status, queue->stream);
+        return cuda_fail_blas(CALL(cublasSetPointerMode), status, queue->stream);
     *out = queue->blas;
     return 0;
 }

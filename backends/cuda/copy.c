@@ -33,7 +33,7 @@ int cuda_memcpy(void *device, void *queue, uint32_t kind, ferry_ref dst, ferry_c
         return cuda_host->error(FERRY_EINVAL, "source and destination overlap");
     err = cuda_enter_on(dev, queue, &scope);
     if (!err)
-        err = cuda_end(&scope, "cudaMemcpyAsync",
+        err = cuda_end(&scope, CALL(cudaMemcpyAsync),
                        cudaMemcpyAsync(cuda_at(dst), cuda_at_const(src), (size_t)bytes,
                                        kinds[kind - 1], cuda_queue_of(dev, queue)->stream));
     if (err)
@@ -50,7 +50,7 @@ int cuda_memset(void *device, void *queue, ferry_ref dst, uint32_t byte, uint64_
     int err = cuda_enter_on(dev, queue, &scope);
 
     if (!err)
-        err = cuda_end(&scope, "cudaMemsetAsync",
+        err = cuda_end(&scope, CALL(cudaMemsetAsync),
                        cudaMemsetAsync(cuda_at(dst), (int)(byte & 0xff), (size_t)bytes,
                                        cuda_queue_of(dev, queue)->stream));
     if (!err)
@@ -67,7 +67,7 @@ int cuda_copy(void *device, void *queue, uint32_t dtype, int64_t n, ferry_cref x
 
     if (!err)
         err =
-            cuda_end(&scope, "cudaMemcpyAsync",
+            cuda_end(&scope, CALL(cudaMemcpyAsync),
                      cudaMemcpyAsync(cuda_at(y), cuda_at_const(x), (size_t)bytes,
                                      cudaMemcpyDeviceToDevice, cuda_queue_of(dev, queue)->stream));
     if (!err)
@@ -110,8 +110,8 @@ static bool connect(struct cuda_device *dev, struct cuda_device *peer)
     error = open_way(dev, peer);
     cuda_leave(&scope);
     if (error != cudaSuccess && error != cudaErrorPeerAccessUnsupported)
-        cuda_host->log(FERRY_LOG_WARN, "cuda:%u cannot reach cuda:%u: %s", dev->index, peer->index,
-                       cudaGetErrorName(error));
+        cuda_host->log(FERRY_LOG_WARN, CUDA_PLUGIN ":%u cannot reach " CUDA_PLUGIN ":%u: %s",
+                       dev->index, peer->index, cudaGetErrorName(error));
     return error == cudaSuccess;
 }
 
@@ -161,11 +161,11 @@ int cuda_peer_copy(void *dst_dev, void *queue, ferry_ref dst, void *src_dev, fer
     int err = cuda_enter_on(to, queue, &scope);
 
     if (!err && are_one(to, from))
-        err = cuda_end(&scope, "cudaMemcpyAsync",
+        err = cuda_end(&scope, CALL(cudaMemcpyAsync),
                        cudaMemcpyAsync(cuda_at(dst), cuda_at_const(src), (size_t)bytes,
                                        cudaMemcpyDeviceToDevice, stream));
     else if (!err)
-        err = cuda_end(&scope, "cudaMemcpyPeerAsync",
+        err = cuda_end(&scope, CALL(cudaMemcpyPeerAsync),
                        cudaMemcpyPeerAsync(cuda_at(dst), to->ordinal, cuda_at_const(src),
                                            from->ordinal, (size_t)bytes, stream));
     if (err)

@@ -12,22 +12,24 @@
 #include <ferry/plugin.h>
 #include <ferry/profile_plugin.h>
 
-#include <cublas_v2.h>
-#include <cuda.h>
-#include <cuda_runtime_api.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-
-#if CUDART_VERSION < 11030
-#error "the CUDA plugin needs CUDA 11.3 or later"
+#ifdef CUDA_NAMES /* another vendor's header with CUDA's names, for the plugin hip */
+#include CUDA_NAMES
+#else
+#include "nvidia.h"
 #endif
 
 #define CUDA_MAX_DEVICES  64u
-#define CUDA_OPTIONS      7u
 #define CUDA_SPARE_EVENTS 64u
+#ifdef CUDA_HAS_DNN
+#define CUDA_OPTIONS 7u
+#else
+#define CUDA_OPTIONS 5u
+#endif
 
-/* ---- NVIDIA's libraries (process.c) ---- */
+/* ---- the vendor's libraries (process.c) ---- */
 
 #define CUDA_TEXT_OF(number) #number
 #define CUDA_TEXT(number)    CUDA_TEXT_OF(number)
@@ -42,7 +44,7 @@
  */
 void *cuda_library_open(const char *name, const char *folder);
 
-/* ---- the driver's own calls (driver.c) ---- */
+/* ---- the driver's own calls (driver.c; HIP: runtime.c) ---- */
 
 /* X(name of the member, name of the driver's function) */
 #define CUDA_DRIVER_ENTRIES(X)                         \
@@ -67,9 +69,10 @@ struct cuda_driver {
     CUDA_DRIVER_ENTRIES(CUDA_MEMBER)
 };
 
-/* ---- cuBLAS (blas.c) ---- */
+/* ---- cuBLAS (cublas.c; HIP: rocblas.c) ---- */
 
-#define CUDA_BLAS_ENTRIES(X)                  \
+/* Entries that are functions of the library. */
+#define CUDA_BLAS_SAME(X)                     \
     X(create, cublasCreate)                   \
     X(destroy, cublasDestroy)                 \
     X(set_stream, cublasSetStream)            \
@@ -88,9 +91,12 @@ struct cuda_driver {
     X(sgemv, cublasSgemv)                     \
     X(dgemv, cublasDgemv)                     \
     X(sgemm, cublasSgemm)                     \
-    X(dgemm, cublasDgemm)                     \
-    X(gemm_ex, cublasGemmEx)                  \
+    X(dgemm, cublasDgemm)
+/* Those that have other arguments in rocBLAS. */
+#define CUDA_BLAS_MIXED(X)   \
+    X(gemm_ex, cublasGemmEx) \
     X(gemm_strided, cublasGemmStridedBatchedEx)
+#define CUDA_BLAS_ENTRIES(X) CUDA_BLAS_SAME(X) CUDA_BLAS_MIXED(X)
 
 struct cuda_blas_table {
     CUDA_BLAS_ENTRIES(CUDA_MEMBER)
@@ -176,7 +182,7 @@ struct cuda_device {
     } counters;
 };
 
-/* ---- the process (process.c, driver.c, options.c) ---- */
+/* ---- the process (process.c, context.c, options.c) ---- */
 
 extern const ferry_host *cuda_host;
 extern struct cuda_driver cuda_driver;
@@ -202,8 +208,6 @@ struct cuda_settings {
 };
 int cuda_settings_read(struct cuda_settings *out);
 
-/* Finds the driver's functions, once. */
-int cuda_driver_load(void);
 /* The runtime's ordinals of the devices, in ferry's order. */
 int cuda_ordinals(int *out, uint32_t *out_count);
 
@@ -233,10 +237,33 @@ int cuda_fail_driver(const char *call, CUresult error);
 int cuda_fail_blas(const char *call, cublasStatus_t status, cudaStream_t stream);
 /* Reports an error of cublasCreate, which returns NOT_INITIALIZED if memory is short. */
 int cuda_fail_handle(cublasStatus_t status, cudaStream_t stream);
-int cuda_fail_count(cudaError_t error);
 bool cuda_is_lost(cudaError_t error);
 
-/* ---- the current context (driver.c) ---- */
+/*
+ * ---- differences of CUDA and HIP (driver.c, cublas.c, nvidia.c; HIP: runtime.c, rocblas.c)
+ */
+
+/* Finds the driver's functions, once. */
+int cuda_driver_load(void);
+/* Finds those of cuBLAS or rocBLAS, once. */
+int cuda_blas_load(void);
+/* A hint for the user; "" if there is none. */
+const char *cuda_hint_of(int code, cudaError_t error);
+/* Reports why there is no device; causes that a user can fix have messages of their own. */
+int cuda_fail_count(cudaError_t error);
+/* The device's description and its identifier among all. */
+void cuda_describe(const struct cudaDeviceProp *prop, int ordinal, ferry_plugin_properties *out);
+
+/* The memory that a pointer belongs to. */
+struct cuda_place {
+    bool on_device, on_host; /* neither: memory that the runtime does not know */
+    int ordinal;             /* the device's, if `on_device` */
+    void *device_pointer;    /* how a device accesses it; NULL: it does not */
+};
+/* An error only if the runtime fails; left for cuda_forget. Called with the context current. */
+cudaError_t cuda_place_of(const void *pointer, struct cuda_place *out);
+
+/* ---- the current context (context.c) ---- */
 
 struct cuda_scope {
     CUcontext before;
@@ -276,7 +303,6 @@ int cuda_stream_refuse(cudaStream_t stream); /* Refuses streams that cannot be a
                                               * context. */
 int cuda_stream_check(struct cuda_device *dev, cudaStream_t stream);
 
-int cuda_blas_load(void);
 /* The cuBLAS handle of a queue, created at the first call. Called with the context current. */
 int cuda_blas_handle(struct cuda_queue *queue, cublasPointerMode_t mode, cublasHandle_t *out);
 /*

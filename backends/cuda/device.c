@@ -37,13 +37,13 @@ static int open_pool(struct cuda_device *dev, const struct cuda_settings *set)
     cudaError_t error = cudaMemPoolCreate(&dev->pool, &props);
 
     if (error != cudaSuccess)
-        return cuda_fail("cudaMemPoolCreate", error);
+        return cuda_fail(CALL(cudaMemPoolCreate), error);
     error = cudaMemPoolSetAttribute(dev->pool, cudaMemPoolAttrReleaseThreshold, &keep);
     if (error == cudaSuccess)
         return 0;
     (void)cudaMemPoolDestroy(dev->pool);
     dev->pool = NULL;
-    return cuda_fail("cudaMemPoolSetAttribute", error);
+    return cuda_fail(CALL(cudaMemPoolSetAttribute), error);
 }
 
 /*
@@ -81,7 +81,7 @@ static int furnish(struct cuda_device *dev)
         error = cudaStreamCreateWithFlags(&dev->main.stream, cudaStreamNonBlocking);
         if (error != cudaSuccess) {
             cuda_modules_destroy(dev->modules);
-            return cuda_fail("cudaStreamCreateWithFlags", error);
+            return cuda_fail(CALL(cudaStreamCreateWithFlags), error);
         }
     }
     err = p.flags & FERRY_DEVICE_ORDERED_ALLOC ? open_pool(dev, &set) : 0;
@@ -132,10 +132,10 @@ static int retain(struct cuda_device *dev)
     CUresult error = cuda_driver.device_get(&dev->cu, dev->ordinal);
 
     if (error)
-        return cuda_fail_driver("cuDeviceGet", error);
+        return cuda_fail_driver(CALL(cuDeviceGet), error);
     error = cuda_driver.primary_retain(&dev->context, dev->cu);
     if (error)
-        return cuda_fail_driver("cuDevicePrimaryCtxRetain", error);
+        return cuda_fail_driver(CALL(cuDevicePrimaryCtxRetain), error);
     dev->primary = true;
     return 0;
 }
@@ -188,21 +188,21 @@ static int adopt_context(struct cuda_device *dev)
         return err;
     failed = cuda_driver.stream_get_ctx((CUstream)dev->main.stream, &dev->context);
     if (failed)
-        return cuda_fail_driver("cuStreamGetCtx", failed);
+        return cuda_fail_driver(CALL(cuStreamGetCtx), failed);
     err = cuda_enter_on(dev, NULL, &scope);
     if (err)
         return err;
     error = cudaGetDevice(&dev->ordinal);
     cuda_leave(&scope);
     if (error != cudaSuccess)
-        return cuda_fail("cudaGetDevice", error);
+        return cuda_fail(CALL(cudaGetDevice), error);
     failed = cuda_driver.device_get(&dev->cu, dev->ordinal);
     if (!failed)
         failed = cuda_driver.primary_state(dev->cu, &flags, &active);
     if (!failed && active)
         failed = cuda_driver.primary_retain(&primary, dev->cu);
     if (failed)
-        return cuda_fail_driver("cuDevicePrimaryCtxRetain", failed);
+        return cuda_fail_driver(CALL(cuDevicePrimaryCtxRetain), failed);
     dev->primary = active && primary == dev->context;
     if (active && !dev->primary)
         cuda_driver.primary_release(dev->cu);
@@ -231,8 +231,9 @@ int cuda_adopt(void *plugin, const char *const *names, void *const *values, uint
 
     if (err)
         return err;
-    if (n != 1 || strcmp(names[0], "cuda_stream") != 0)
-        return cuda_host->error(FERRY_EINVAL, "expected exactly one object, a \"cuda_stream\"; %s",
+    if (n != 1 || strcmp(names[0], CUDA_PLUGIN "_stream") != 0)
+        return cuda_host->error(FERRY_EINVAL,
+                                "expected exactly one object, a \"" CUDA_PLUGIN "_stream\"; %s",
                                 n ? names[n - 1] : "there is none");
     dev = device_new();
     if (!dev)
@@ -331,13 +332,13 @@ int cuda_native(void *device, const char *what, void *out, uint64_t size)
 {
     struct cuda_device *dev = device;
 
-    if (!strcmp(what, "cuda_device")) {
+    if (!strcmp(what, CUDA_PLUGIN "_device")) {
         if (size != sizeof(int))
             return cuda_host->error(FERRY_EINVAL, "%s is an int", what);
         memcpy(out, &dev->ordinal, sizeof(int));
         return 0;
     }
-    if (!strcmp(what, "cuda_context")) {
+    if (CUDA_HAS_CONTEXTS && !strcmp(what, CUDA_PLUGIN "_context")) {
         if (size != sizeof(CUcontext))
             return cuda_host->error(FERRY_EINVAL, "%s is a CUcontext", what);
         memcpy(out, &dev->context, sizeof(CUcontext));

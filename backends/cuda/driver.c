@@ -5,9 +5,6 @@
  */
 #include "cuda.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool loaded;
 
@@ -71,114 +68,28 @@ int cuda_driver_load(void)
     return err;
 }
 
-int cuda_enter(struct cuda_device *dev, struct cuda_scope *scope)
+/* Reports why there is no device; causes that a user can fix have messages of their own. */
+int cuda_fail_count(cudaError_t error)
 {
-    CUresult error = cuda_driver.ctx_get_current(&scope->before);
+    const char *name = cudaGetErrorName(error), *text = cudaGetErrorString(error);
+    int driver = 0;
 
-    scope->changed = false;
-    if (error)
-        return cuda_fail_driver("cuCtxGetCurrent", error);
-    if (scope->before != dev->context) {
-        error = cuda_driver.ctx_set_current(dev->context);
-        if (error)
-            return cuda_fail_driver("cuCtxSetCurrent", error);
-        scope->changed = true;
-    }
-    scope->mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    (void)cuda_driver.capture_mode(&scope->mode); /* relaxed, the mode that accepts every call */
-    return 0;
-}
-
-int cuda_refuse_capture(cudaStream_t stream)
-{
-    enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-    cudaError_t error = cudaStreamIsCapturing(stream, &capture);
-
-    if (error != cudaSuccess)
-        return cuda_fail("cudaStreamIsCapturing", error);
-    if (capture != cudaStreamCaptureStatusNone)
-        return cuda_host->error(FERRY_EINVAL,
-                                "the program is capturing this stream (cudaStreamBeginCapture); "
-                                "ferry's work cannot be part of a graph");
-    return 0;
-}
-
-/*
- * Refuses a queue whose stream the program is capturing; it can capture only a stream whose handle
- * it got.
- */
-int cuda_refuse_queue(const struct cuda_queue *queue)
-{
-    if (queue->owned && !atomic_load_explicit(&queue->known, memory_order_relaxed))
-        return 0;
-    return cuda_refuse_capture(queue->stream);
-}
-
-int cuda_enter_on(struct cuda_device *dev, void *handle, struct cuda_scope *scope)
-{
-    int err = cuda_enter(dev, scope);
-
-    if (err)
-        return err;
-    err = cuda_refuse_queue(cuda_queue_of(dev, handle));
-    if (err)
-        cuda_leave(scope);
-    return err;
-}
-
-void cuda_leave(struct cuda_scope *scope)
-{
-    (void)cuda_driver.capture_mode(&scope->mode);
-    if (scope->changed)
-        cuda_driver.ctx_set_current(scope->before);
-}
-
-int cuda_end(struct cuda_scope *scope, const char *call, cudaError_t error)
-{
-    int err = error == cudaSuccess ? 0 : cuda_fail(call, error);
-
-    cuda_leave(scope);
-    return err;
-}
-
-/* ---- the devices and their order ---- */
-
-struct place {
-    char pci[32];
-    int ordinal;
-};
-
-static int by_pci(const void *a, const void *b)
-{
-    return strcmp(((const struct place *)a)->pci, ((const struct place *)b)->pci);
-}
-
-int cuda_ordinals(int *out, uint32_t *out_count)
-{
-    struct place places[CUDA_MAX_DEVICES] = { 0 };
-    struct cuda_settings set;
-    cudaError_t error;
-    int count = 0, err = cuda_settings_read(&set);
-
-    if (err)
-        return err;
-    error = cudaGetDeviceCount(&count);
-    if (error != cudaSuccess)
-        return cuda_fail_count(error);
-    if (count > (int)CUDA_MAX_DEVICES)
-        count = (int)CUDA_MAX_DEVICES;
-    for (int i = 0; i < count; i++) {
-        places[i].ordinal = i;
-        if (!set.pci_order)
-            continue;
-        error = cudaDeviceGetPCIBusId(places[i].pci, (int)sizeof(places[i].pci), i);
-        if (error != cudaSuccess)
-            return cuda_fail("cudaDeviceGetPCIBusId", error);
-    }
-    if (set.pci_order)
-        qsort(places, (size_t)count, sizeof(places[0]), by_pci);
-    for (int i = 0; i < count; i++)
-        out[i] = places[i].ordinal;
-    *out_count = (uint32_t)count;
-    return 0;
+    cuda_forget(error);
+    if (error == cudaErrorNoDevice)
+        return cuda_host->error(FERRY_ENODEV,
+                                "cudaGetDeviceCount: %s (%s): the driver works but finds no GPU; "
+                                "CUDA_VISIBLE_DEVICES may hide it",
+                                name, text);
+    if (error != cudaErrorInsufficientDriver)
+        return cuda_fail(CALL(cudaGetDeviceCount), error);
+    if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0)
+        return cuda_host->error(FERRY_ENODEV,
+                                "cudaGetDeviceCount: %s: no NVIDIA driver (libcuda.so.1); install "
+                                "it, and check that nvidia-smi runs",
+                                name);
+    return cuda_host->error(FERRY_ENODEV,
+                            "cudaGetDeviceCount: %s: the driver is too old: it supports CUDA "
+                            "%d.%d, and this plugin was built with %d.%d; install a newer driver",
+                            name, driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000,
+                            CUDART_VERSION % 1000 / 10);
 }

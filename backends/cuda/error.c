@@ -59,39 +59,6 @@ static int code_of(cudaError_t error)
 }
 
 /*
- * A hint for the user. Errors are given by number, because the oldest supported headers lack some
- * names.
- */
-static const char *hint_of(int code, cudaError_t error)
-{
-    if (code == FERRY_ELOST)
-        return "; the data on this device are lost, and its context stays unusable until the "
-               "process ends";
-    switch ((int)error) {
-    case cudaErrorMemoryAllocation:
-        return "; nvidia-smi shows which processes use the device's memory";
-    case 34: /* cudaErrorStubLibrary */
-        return "; the toolkit's stub of libcuda.so.1 hides the driver's: remove its folder from "
-               "LD_LIBRARY_PATH";
-    case 46: /* cudaErrorDevicesUnavailable */
-        return "; another process has exclusive use of the device (nvidia-smi -q shows its compute "
-               "mode)";
-    case cudaErrorSystemNotReady:
-        return "; check that nvidia-fabricmanager runs";
-    case cudaErrorSystemDriverMismatch:
-        return "; the driver was updated but its old kernel module is loaded: restart";
-    case cudaErrorStreamCaptureUnsupported:
-    case cudaErrorStreamCaptureInvalidated:
-    case cudaErrorStreamCaptureImplicit:
-        return "; the program is capturing a stream of this device (cudaStreamBeginCapture)";
-    case cudaErrorUnknown:
-        return "; check that nvidia-smi runs, and that the module nvidia_uvm is loaded";
-    default:
-        return "";
-    }
-}
-
-/*
  * Removes the error that ferry's call has left. cudaErrorNotReady is not a failure, and the guide
  * says that it is not kept, but some drivers keep it.
  */
@@ -115,7 +82,7 @@ int cuda_fail(const char *call, cudaError_t error)
 
     cuda_forget(error);
     return cuda_host->error(code, "%s: %s (%s)%s", call, cudaGetErrorName(error),
-                            cudaGetErrorString(error), hint_of(code, error));
+                            cudaGetErrorString(error), cuda_hint_of(code, error));
 }
 
 /*
@@ -130,27 +97,15 @@ int cuda_fail_driver(const char *call, CUresult error)
         name = "an unknown error";
     return cuda_host->error(code, "%s: %s (%s)%s", call, name,
                             cudaGetErrorString((cudaError_t)error),
-                            hint_of(code, (cudaError_t)error));
+                            cuda_hint_of(code, (cudaError_t)error));
 }
-
-#define STATUS(X)                        \
-    X(NOT_INITIALIZED, FERRY_EDEVICE)    \
-    X(ALLOC_FAILED, FERRY_ENOMEM)        \
-    X(INVALID_VALUE, FERRY_EINVAL)       \
-    X(ARCH_MISMATCH, FERRY_EUNSUPPORTED) \
-    X(MAPPING_ERROR, FERRY_EDEVICE)      \
-    X(EXECUTION_FAILED, FERRY_EDEVICE)   \
-    X(INTERNAL_ERROR, FERRY_EDEVICE)     \
-    X(NOT_SUPPORTED, FERRY_EUNSUPPORTED) \
-    X(LICENSE_ERROR, FERRY_EDEVICE)
 
 /* Queries the device if the status may mean that it is lost. */
 static cudaError_t ask(cublasStatus_t status, cudaStream_t stream)
 {
     cudaError_t error = cudaSuccess;
 
-    if (status == CUBLAS_STATUS_EXECUTION_FAILED || status == CUBLAS_STATUS_INTERNAL_ERROR ||
-        status == CUBLAS_STATUS_MAPPING_ERROR || status == CUBLAS_STATUS_NOT_INITIALIZED)
+    if (CUDA_BLAS_IS_VAGUE(status))
         error = cudaStreamQuery(stream);
     cuda_forget(error);
     return error == cudaErrorNotReady ? cudaSuccess : error;
@@ -162,19 +117,19 @@ int cuda_fail_blas(const char *call, cublasStatus_t status, cudaStream_t stream)
     const char *name = "an unknown status";
     int code = FERRY_EDEVICE;
 
-#define ROW(status_name, ferry_code)             \
-    if (status == CUBLAS_STATUS_##status_name) { \
-        name = "CUBLAS_STATUS_" #status_name;    \
-        code = ferry_code;                       \
+#define ROW(known, ferry_code) \
+    if (status == known) {     \
+        name = #known;         \
+        code = ferry_code;     \
     }
-    STATUS(ROW)
+    CUDA_BLAS_STATUSES(ROW)
 #undef ROW
     if (behind == cudaSuccess)
         return cuda_host->error(code, "%s: %s", call, name);
     if (cuda_is_lost(behind))
         code = FERRY_ELOST;
     return cuda_host->error(code, "%s: %s, after %s (%s)%s", call, name, cudaGetErrorName(behind),
-                            cudaGetErrorString(behind), hint_of(code, behind));
+                            cudaGetErrorString(behind), cuda_hint_of(code, behind));
 }
 
 int cuda_fail_handle(cublasStatus_t status, cudaStream_t stream)
@@ -183,36 +138,10 @@ int cuda_fail_handle(cublasStatus_t status, cudaStream_t stream)
 
     if (status != CUBLAS_STATUS_NOT_INITIALIZED || ask(status, stream) != cudaSuccess ||
         !cuda_memory_left(&left, &total))
-        return cuda_fail_blas("cublasCreate", status, stream);
+        return cuda_fail_blas(CALL(cublasCreate), status, stream);
     return cuda_host->error(
         FERRY_ENOMEM,
         "cublasCreate: CUBLAS_STATUS_NOT_INITIALIZED, which it returns if memory is short: %zu of "
         "%zu bytes are free",
         left, total);
-}
-
-/* Reports why there is no device; causes that a user can fix have messages of their own. */
-int cuda_fail_count(cudaError_t error)
-{
-    const char *name = cudaGetErrorName(error), *text = cudaGetErrorString(error);
-    int driver = 0;
-
-    cuda_forget(error);
-    if (error == cudaErrorNoDevice)
-        return cuda_host->error(FERRY_ENODEV,
-                                "cudaGetDeviceCount: %s (%s): the driver works but finds no GPU; "
-                                "CUDA_VISIBLE_DEVICES may hide it",
-                                name, text);
-    if (error != cudaErrorInsufficientDriver)
-        return cuda_fail("cudaGetDeviceCount", error);
-    if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0)
-        return cuda_host->error(FERRY_ENODEV,
-                                "cudaGetDeviceCount: %s: no NVIDIA driver (libcuda.so.1); install "
-                                "it, and check that nvidia-smi runs",
-                                name);
-    return cuda_host->error(FERRY_ENODEV,
-                            "cudaGetDeviceCount: %s: the driver is too old: it supports CUDA "
-                            "%d.%d, and this plugin was built with %d.%d; install a newer driver",
-                            name, driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000,
-                            CUDART_VERSION % 1000 / 10);
 }

@@ -94,13 +94,14 @@ static int set_narrow(uint64_t size, uint64_t bits, char *at, size_t n, cudaStre
 
     if (size == 1) {
         error = cudaMemsetAsync(at, (int)(bits & 0xff), n, stream);
-        return error == cudaSuccess ? 0 : cuda_fail("cudaMemsetAsync", error);
+        return error == cudaSuccess ? 0 : cuda_fail(CALL(cudaMemsetAsync), error);
     }
     if (size == 2)
         failed = cuda_driver.memset_d16(dst, (unsigned short)bits, n, (CUstream)stream);
     else
-        failed = cuda_driver.memset_d32(dst, (unsigned)bits, n, (CUstream)stream);
-    return failed ? cuda_fail_driver(size == 2 ? "cuMemsetD16Async" : "cuMemsetD32Async", failed)
+        failed = cuda_driver.memset_d32(dst, (CUDA_WORD)bits, n, (CUstream)stream);
+    return failed ? cuda_fail_driver(size == 2 ? CALL(cuMemsetD16Async) : CALL(cuMemsetD32Async),
+                                     failed)
                   : 0;
 }
 
@@ -119,7 +120,7 @@ static int set_wide(uint64_t bits, char *at, size_t n, cudaStream_t stream)
         cudaError_t error = cudaMemcpyAsync(at + done, at, part, cudaMemcpyDeviceToDevice, stream);
 
         if (error != cudaSuccess)
-            err = cuda_fail("cudaMemcpyAsync", error);
+            err = cuda_fail(CALL(cudaMemcpyAsync), error);
         done += part;
     }
     return err;

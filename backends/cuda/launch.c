@@ -21,7 +21,7 @@ int cuda_launch(CUstream stream, CUfunction function, const struct kernel_launch
     params[BUFFERS] = &given;
     failed = cuda_driver.launch(function, (unsigned)l->groups, 1, 1, CUDA_GROUP, 1, 1, 0, stream,
                                 params, NULL);
-    return failed ? cuda_fail_driver("cuLaunchKernel", failed) : 0;
+    return failed ? cuda_fail_driver(CALL(cuLaunchKernel), failed) : 0;
 }
 
 /* ---- sums ---- */
@@ -38,13 +38,13 @@ static int sums_of(const struct kernel_target *target, struct cuda_queue *queue,
         error = cudaMalloc((void **)&queue->sums, bytes);
         if (error != cudaSuccess) {
             queue->sums = NULL;
-            return cuda_fail("cudaMalloc", error);
+            return cuda_fail(CALL(cudaMalloc), error);
         }
         error = cudaMemsetAsync(queue->sums, 0, sizeof(uint64_t), queue->stream);
         if (error != cudaSuccess) {
             (void)cudaFree(queue->sums);
             queue->sums = NULL;
-            return cuda_fail("cudaMemsetAsync", error);
+            return cuda_fail(CALL(cudaMemsetAsync), error);
         }
     }
     *out = queue->sums;

@@ -88,8 +88,8 @@ static void turn_off(struct cuda_device *dev, const char *call, cudaError_t erro
     cuda_forget(error);
     dev->lists.use = false;
     cuda_host->log(FERRY_LOG_WARN,
-                   "%s: %s: passes are launched operation by operation, not as CUDA graphs", call,
-                   cudaGetErrorName(error));
+                   "%s: %s: passes are launched operation by operation, not as " CUDA_API " graphs",
+                   call, cudaGetErrorName(error));
 }
 
 /* ---- recording ------------------------------------------------------------------------------- */
@@ -114,7 +114,7 @@ static bool has_recorder(struct cuda_device *dev)
     }
     if (error != cudaSuccess) {
         r->stream = NULL;
-        turn_off(dev, "cudaStreamCreateWithFlags", error);
+        turn_off(dev, CALL(cudaStreamCreateWithFlags), error);
         return false;
     }
     /* created before the capture, because its creation allocates and may wait for the device, which
@@ -136,7 +136,7 @@ static bool start(struct cuda_device *dev, struct cuda_queue *queue, const ferry
         goto err_leave;
     error = cudaStreamBeginCapture(dev->lists.recorder.stream, cudaStreamCaptureModeRelaxed);
     if (error != cudaSuccess) {
-        turn_off(dev, "cudaStreamBeginCapture", error);
+        turn_off(dev, CALL(cudaStreamBeginCapture), error);
         goto err_leave;
     }
     list->id = told->id;
@@ -173,11 +173,11 @@ static cudaError_t instantiate(cudaGraphExec_t *out, cudaGraph_t graph)
 static const char *stop(struct cuda_device *dev, struct cuda_list *list, cudaError_t *out)
 {
     cudaGraph_t graph = NULL;
-    const char *failed = "cudaStreamEndCapture";
+    const char *failed = CALL(cudaStreamEndCapture);
 
     *out = cudaStreamEndCapture(dev->lists.recorder.stream, &graph);
     if (*out == cudaSuccess) {
-        failed = "cudaGraphInstantiate";
+        failed = CALL(cudaGraphInstantiate);
         *out = instantiate(&list->graph, graph);
     }
     if (*out != cudaSuccess)
@@ -197,7 +197,7 @@ static bool replay(struct cuda_device *dev, struct cuda_queue *queue, const stru
     if (error == cudaSuccess)
         dev->counters.ops += list->count;
     else
-        turn_off(dev, "cudaGraphLaunch", error);
+        turn_off(dev, CALL(cudaGraphLaunch), error);
     return error == cudaSuccess;
 }
 
@@ -245,7 +245,7 @@ int cuda_list_end(void *device, void *handle, uint64_t id, uint32_t discard)
     else if (discard)
         dev->lists.use = false; /* ferry has already reported the failure of a run */
     else if (!replay(dev, cuda_queue_of(dev, handle), list))
-        failed = "cudaGraphLaunch";
+        failed = CALL(cudaGraphLaunch);
     else
         dev->counters.ops -= list->count; /* each run was already counted */
     if (failed || discard)

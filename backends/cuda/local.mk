@@ -10,8 +10,10 @@ backends_ferry_cuda_la_SOURCES = \
 	%D%/blas.c \
 	%D%/blocks.c \
 	%D%/built.c \
+	%D%/context.c \
 	%D%/convolution.c \
 	%D%/copy.c \
+	%D%/cublas.c \
 	%D%/cuda.h \
 	%D%/device.c \
 	%D%/dnn.c \
@@ -26,6 +28,8 @@ backends_ferry_cuda_la_SOURCES = \
 	%D%/matrix.c \
 	%D%/memory.c \
 	%D%/module.c \
+	%D%/nvidia.c \
+	%D%/nvidia.h \
 	%D%/nvrtc.c \
 	%D%/operation.c \
 	%D%/options.c \

@@ -76,7 +76,7 @@ int cuda_gemv(void *device, void *queue, uint32_t dtype, uint32_t trans, int64_t
 
     if (err)
         return err;
-    return cuda_blas_end(&call, dtype <= FERRY_F64 ? "cublasGemv" : "cublasGemmEx",
+    return cuda_blas_end(&call, dtype <= FERRY_F64 ? CALL(cublasGemv) : CUDA_CALL_GEMM_EX,
                          gemv(call.handle, &g));
 }
 
@@ -130,6 +130,6 @@ int cuda_gemm(void *device, void *queue, uint32_t dtype, uint32_t trans_a, uint3
 
     if (err)
         return err;
-    return cuda_blas_end(&call, dtype <= FERRY_F64 ? "cublasGemm" : "cublasGemmEx",
+    return cuda_blas_end(&call, dtype <= FERRY_F64 ? CUDA_CALL_GEMM : CUDA_CALL_GEMM_EX,
                          gemm(call.handle, &g));
 }

@@ -40,8 +40,8 @@ static int fail_alloc(const struct cuda_device *dev, const char *call, cudaError
     if (!cuda_memory_left(&available, &total))
         return cuda_fail(call, error);
     return cuda_host->error(FERRY_ENOMEM,
-                            "%s: %s (%s): %zu of %" PRIu64 " bytes are free; nvidia-smi shows "
-                            "which processes use the others",
+                            "%s: %s (%s): %zu of %" PRIu64 " bytes are free; " CUDA_TOOL
+                            " shows which processes use the others",
                             call, cudaGetErrorName(error), cudaGetErrorString(error), available,
                             dev->memory_total);
 }
@@ -63,7 +63,7 @@ static int alloc_here(struct cuda_device *dev, struct cuda_queue *queue, uint64_
     else
         error = cudaMalloc(&block, (size_t)bytes);
     if (error != cudaSuccess)
-        return fail_alloc(dev, dev->pool ? "cudaMallocFromPoolAsync" : "cudaMalloc", error);
+        return fail_alloc(dev, dev->pool ? CALL(cudaMallocFromPoolAsync) : CALL(cudaMalloc), error);
     err = remember(dev, &dev->blocks, (struct cuda_block){ block, bytes, NULL });
     if (err)
         (void)release_block(dev, queue, block);
@@ -163,7 +163,9 @@ static int free_here(struct cuda_device *dev, struct cuda_queue *queue, void *ha
     if (err)
         return err < 0 ? err : 0;
     error = release_block(dev, queue, handle);
-    return error == cudaSuccess ? 0 : cuda_fail(dev->pool ? "cudaFreeAsync" : "cudaFree", error);
+    return error == cudaSuccess
+               ? 0
+               : cuda_fail(dev->pool ? CALL(cudaFreeAsync) : CALL(cudaFree), error);
 }
 
 int cuda_free(void *device, void *queue, void *handle)
@@ -192,16 +194,15 @@ int cuda_free(void *device, void *queue, void *handle)
 int cuda_owns(void *device, const void *handle)
 {
     struct cuda_device *dev = device;
-    struct cudaPointerAttributes what = { .type = cudaMemoryTypeUnregistered };
+    struct cuda_place place;
     struct cuda_scope scope;
     int err = cuda_enter(dev, &scope);
 
     if (!err)
-        err = cuda_end(&scope, "cudaPointerGetAttributes", cudaPointerGetAttributes(&what, handle));
+        err = cuda_end(&scope, CALL(cudaPointerGetAttributes), cuda_place_of(handle, &place));
     if (err)
         return err;
-    return (what.type == cudaMemoryTypeDevice || what.type == cudaMemoryTypeManaged) &&
-           what.device == dev->ordinal;
+    return place.on_device && place.ordinal == dev->ordinal;
 }
 
 int cuda_memory_info(void *device, uint64_t *out_free, uint64_t *out_total)
@@ -212,7 +213,7 @@ int cuda_memory_info(void *device, uint64_t *out_free, uint64_t *out_total)
     int err = cuda_enter(dev, &scope);
 
     if (!err)
-        err = cuda_end(&scope, "cudaMemGetInfo", cudaMemGetInfo(&available, &total));
+        err = cuda_end(&scope, CALL(cudaMemGetInfo), cudaMemGetInfo(&available, &total));
     if (err)
         return err;
     *out_free = available;
@@ -237,8 +238,8 @@ int cuda_trim(void *device)
                                    * reaches the free */
         error = cudaStreamSynchronize(dev->main.stream);
     if (error != cudaSuccess)
-        return cuda_end(&scope, "cudaStreamSynchronize", error);
-    return cuda_end(&scope, "cudaMemPoolTrimTo", cudaMemPoolTrimTo(dev->pool, 0));
+        return cuda_end(&scope, CALL(cudaStreamSynchronize), error);
+    return cuda_end(&scope, CALL(cudaMemPoolTrimTo), cudaMemPoolTrimTo(dev->pool, 0));
 }
 
 /* ---- pinned ---- */
@@ -246,12 +247,13 @@ int cuda_trim(void *device)
 static int fail_pinned(uint64_t bytes, cudaError_t error)
 {
     if (error != cudaErrorMemoryAllocation)
-        return cuda_fail("cudaHostAlloc", error);
+        return cuda_fail(CALL(cudaHostAlloc), error);
     cuda_forget(error);
     return cuda_host->error(FERRY_ENOMEM,
-                            "cudaHostAlloc of %" PRIu64 " bytes: %s (%s); pinned memory cannot be "
+                            "%s of %" PRIu64 " bytes: %s (%s); pinned memory cannot be "
                             "swapped, and the machine or its container has too little",
-                            bytes, cudaGetErrorName(error), cudaGetErrorString(error));
+                            CALL(cudaHostAlloc), bytes, cudaGetErrorName(error),
+                            cudaGetErrorString(error));
 }
 
 static int pin(const struct cuda_device *dev, uint64_t bytes, void **out)
@@ -304,7 +306,7 @@ int cuda_host_free(void *device, void *ptr)
     else
         err = cuda_enter(dev, &scope);
     if (!err && !dev->plain)
-        err = cuda_end(&scope, "cudaFreeHost", cudaFreeHost(ptr));
+        err = cuda_end(&scope, CALL(cudaFreeHost), cudaFreeHost(ptr));
     if (!err)
         dev->counters.live_host_blocks--;
     return err;
@@ -319,11 +321,11 @@ int cuda_host_free(void *device, void *ptr)
 static int import_here(const struct cuda_device *dev, void *ptr, uint64_t bytes,
                        struct cuda_block *out)
 {
-    struct cudaPointerAttributes what;
-    cudaError_t error = cudaPointerGetAttributes(&what, ptr);
+    struct cuda_place place;
+    cudaError_t error = cuda_place_of(ptr, &place);
 
-    if (error == cudaSuccess && what.type == cudaMemoryTypeHost && what.devicePointer) {
-        out->handle = what.devicePointer;
+    if (error == cudaSuccess && place.on_host && place.device_pointer) {
+        out->handle = place.device_pointer;
         return 0;
     }
     cuda_forget(error);
@@ -333,13 +335,13 @@ static int import_here(const struct cuda_device *dev, void *ptr, uint64_t bytes,
     }
     error = cudaHostRegister(ptr, (size_t)bytes, cudaHostRegisterPortable | cudaHostRegisterMapped);
     if (error != cudaSuccess) {
-        (void)cuda_fail("cudaHostRegister", error);
+        (void)cuda_fail(CALL(cudaHostRegister), error);
         return FERRY_EUNSUPPORTED;
     }
     error = cudaHostGetDevicePointer(&out->handle, ptr, 0);
     if (error != cudaSuccess) {
         (void)cudaHostUnregister(ptr);
-        return cuda_fail("cudaHostGetDevicePointer", error);
+        return cuda_fail(CALL(cudaHostGetDevicePointer), error);
     }
     out->registered = ptr;
     return 0;
@@ -384,7 +386,7 @@ int cuda_unimport_host(void *device, void *handle)
         return err;
     error = block.registered ? cudaHostUnregister(block.registered) : cudaSuccess;
     if (error != cudaSuccess)
-        err = cuda_fail("cudaHostUnregister", error);
+        err = cuda_fail(CALL(cudaHostUnregister), error);
     cuda_leave(&scope);
     return err;
 }

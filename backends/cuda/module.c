@@ -125,7 +125,7 @@ static int load_built(struct cuda_modules *m)
         return 0;
     m->built = NULL;
     if (!is_for_others(failed))
-        return cuda_fail_driver("cuModuleLoadData", failed);
+        return cuda_fail_driver(CALL(cuModuleLoadData), failed);
     cuda_host->log(FERRY_LOG_DEBUG, "the built-in kernels do not support this device");
     return m->built_err = FERRY_EUNSUPPORTED;
 }
@@ -198,7 +198,7 @@ static int compile(enum kernel_program program, const struct cuda_form *form, co
     failed = cuda_driver.module_load(out, image);
     if (failed) {
         *out = NULL;
-        err = cuda_fail_driver("cuModuleLoadData", failed);
+        err = cuda_fail_driver(CALL(cuModuleLoadData), failed);
     } else if (path && !store_write(path, key, image, bytes)) {
         cuda_host->log(FERRY_LOG_DEBUG, "%s: cannot be written", path);
     }
@@ -242,7 +242,7 @@ int cuda_modules_function(struct cuda_modules *m, uint32_t kernel, CUfunction *o
         return err;
     failed = cuda_driver.module_function(out, m->built ? m->built : m->program[program],
                                          kernel_function(kernel));
-    return failed ? cuda_fail_driver("cuModuleGetFunction", failed) : 0;
+    return failed ? cuda_fail_driver(CALL(cuModuleGetFunction), failed) : 0;
 }
 
 /*

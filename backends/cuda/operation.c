@@ -24,7 +24,7 @@ struct prepared {
 /* Checks the limit of a grid's first dimension. */
 static bool fits(const struct kernel_launch *l)
 {
-    return l->groups <= INT32_MAX;
+    return l->groups <= CUDA_MOST_GROUPS;
 }
 
 static int make_plan(const struct cuda_device *dev, const ferry_op_desc *op, struct kernel_plan *p)

@@ -51,10 +51,10 @@ static int record(cudaStream_t stream, cudaEvent_t *out)
     cudaError_t error = cudaEventCreateWithFlags(&event, cudaEventDefault);
 
     if (error != cudaSuccess)
-        return cuda_fail("cudaEventCreateWithFlags", error);
+        return cuda_fail(CALL(cudaEventCreateWithFlags), error);
     error = cudaEventRecord(event, stream);
     if (error != cudaSuccess) {
-        int err = cuda_fail("cudaEventRecord", error);
+        int err = cuda_fail(CALL(cudaEventRecord), error);
 
         (void)cudaEventDestroy(event);
         return err;
@@ -88,7 +88,7 @@ static int record_alone(cudaEvent_t *out)
     int err;
 
     if (error != cudaSuccess)
-        return cuda_fail("cudaStreamCreateWithFlags", error);
+        return cuda_fail(CALL(cudaStreamCreateWithFlags), error);
     err = record(stream, out);
     (void)cudaStreamDestroy(stream);
     return err;
@@ -204,13 +204,14 @@ static int take_moment(struct cuda_device *dev, cudaStream_t stream, ferry_profi
         return err;
     error = cudaStreamSynchronize(stream);
     before = host_now();
-    err = error == cudaSuccess ? record(stream, &event) : cuda_fail("cudaStreamSynchronize", error);
+    err = error == cudaSuccess ? record(stream, &event)
+                               : cuda_fail(CALL(cudaStreamSynchronize), error);
     if (!err) {
         error = cudaEventSynchronize(event);
         after = host_now();
         if (error == cudaSuccess)
             error = ticks_of(dev, base, event, &out->ticks);
-        err = error == cudaSuccess ? 0 : cuda_fail("cudaEventElapsedTime", error);
+        err = error == cudaSuccess ? 0 : cuda_fail(CALL(cudaEventElapsedTime), error);
         out->host_ns = before + (after - before) / 2;
         out->uncertainty = (after - before + 1) / 2 + RESOLUTION;
         (void)cudaEventDestroy(event);
@@ -236,7 +237,7 @@ static int describe_clock(void *device, ferry_profile_clock *out)
         err = take_moment(dev, stream, out);
         (void)cudaStreamDestroy(stream);
     } else {
-        err = cuda_fail("cudaStreamCreateWithFlags", error);
+        err = cuda_fail(CALL(cudaStreamCreateWithFlags), error);
     }
     cuda_leave(&scope);
     if (err)
@@ -336,7 +337,7 @@ static int read_here(struct cuda_device *dev, const struct cuda_section *s,
         return 0;
     }
     if (error != cudaSuccess)
-        return cuda_fail("cudaEventElapsedTime", error);
+        return cuda_fail(CALL(cudaEventElapsedTime), error);
     out->begin = first;
     out->end = last < first ? first : last;
     return 1;

@@ -66,16 +66,9 @@ int cuda_pinned_is_cached(int ordinal, bool *out)
     return err;
 }
 
-static void describe(const struct cudaDeviceProp *prop, ferry_plugin_properties *out)
+static void describe(const struct cudaDeviceProp *prop, int ordinal, ferry_plugin_properties *out)
 {
-    const unsigned char *id = (const unsigned char *)prop->uuid.bytes;
-    int at = snprintf(out->uuid, sizeof(out->uuid), "GPU-");
-
-    snprintf(out->description, sizeof(out->description), "%.96s, compute capability %d.%d",
-             prop->name, prop->major, prop->minor);
-    for (int i = 0; i < 16; i++)
-        at += snprintf(out->uuid + at, sizeof(out->uuid) - (size_t)at, "%s%02x",
-                       i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", id[i]);
+    cuda_describe(prop, ordinal, out);
     snprintf(out->pci, sizeof(out->pci), "%04x:%02x:%02x.0", (unsigned)prop->pciDomainID,
              (unsigned)prop->pciBusID, (unsigned)prop->pciDeviceID);
     out->flags = FERRY_DEVICE_POINTERS;
@@ -88,7 +81,7 @@ int cuda_attribute(enum cudaDeviceAttr which, int ordinal, int *out)
 {
     cudaError_t error = cudaDeviceGetAttribute(out, which, ordinal);
 
-    return error == cudaSuccess ? 0 : cuda_fail("cudaDeviceGetAttribute", error);
+    return error == cudaSuccess ? 0 : cuda_fail(CALL(cudaDeviceGetAttribute), error);
 }
 
 int cuda_properties_of(int ordinal, const struct cuda_settings *set, ferry_plugin_properties *out)
@@ -98,14 +91,14 @@ int cuda_properties_of(int ordinal, const struct cuda_settings *set, ferry_plugi
     int host_page_tables = 0, pools = 0, err;
 
     if (error != cudaSuccess)
-        return cuda_fail("cudaGetDeviceProperties", error);
+        return cuda_fail(CALL(cudaGetDeviceProperties), error);
     err = cuda_attribute(cudaDevAttrPageableMemoryAccessUsesHostPageTables, ordinal,
                          &host_page_tables);
     if (!err)
         err = cuda_attribute(cudaDevAttrMemoryPoolsSupported, ordinal, &pools);
     if (err)
         return err;
-    describe(&prop, out);
+    describe(&prop, ordinal, out);
     if (is_unified(&prop, host_page_tables != 0, set->unified))
         out->flags |= FERRY_DEVICE_UNIFIED;
     if (pools && set->ordered_alloc)

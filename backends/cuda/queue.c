@@ -64,7 +64,7 @@ int cuda_queue_create(void *device, uint32_t flags, void **out_queue)
         return cuda_host->error(FERRY_ENOMEM, "out of host memory for a queue");
     err = cuda_enter(dev, &scope);
     if (!err)
-        err = cuda_end(&scope, "cudaStreamCreateWithFlags",
+        err = cuda_end(&scope, CALL(cudaStreamCreateWithFlags),
                        cudaStreamCreateWithFlags(&queue->stream, cudaStreamNonBlocking));
     if (err)
         goto err_free;
@@ -100,8 +100,9 @@ int cuda_stream_refuse(cudaStream_t stream)
 {
     if (stream == cudaStreamPerThread)
         return cuda_host->error(
-            FERRY_EINVAL, "cudaStreamPerThread is a different stream in each thread; a queue must "
-                          "be a stream that the program created");
+            FERRY_EINVAL,
+            CUDA_PLUGIN "StreamPerThread is a different stream in each thread; a queue must "
+                        "be a stream that the program created");
     return 0;
 }
 
@@ -114,7 +115,7 @@ int cuda_stream_check(struct cuda_device *dev, cudaStream_t stream)
         return FERRY_EINVAL;
     failed = cuda_driver.stream_get_ctx((CUstream)stream, &context);
     if (failed)
-        return cuda_fail_driver("cuStreamGetCtx", failed);
+        return cuda_fail_driver(CALL(cuStreamGetCtx), failed);
     if (context != dev->context)
         return cuda_host->error(FERRY_EINVAL, "the stream belongs to another device or context");
     return 0;
@@ -150,7 +151,7 @@ int cuda_queue_synchronize(void *device, void *handle)
     int err = cuda_enter_on(dev, handle, &scope);
 
     return err ? err
-               : cuda_end(&scope, "cudaStreamSynchronize",
+               : cuda_end(&scope, CALL(cudaStreamSynchronize),
                           cudaStreamSynchronize(cuda_queue_of(dev, handle)->stream));
 }
 
@@ -177,9 +178,9 @@ static int native_blas(struct cuda_device *dev, struct cuda_queue *queue, void *
 int cuda_queue_native(void *device, void *handle, const char *what, void *out, uint64_t size)
 {
     struct cuda_queue *queue = cuda_queue_of(device, handle);
-    bool stream = !strcmp(what, "cuda_stream");
+    bool stream = !strcmp(what, CUDA_PLUGIN "_stream");
 
-    if (!stream && strcmp(what, "cublas_handle") != 0)
+    if (!stream && strcmp(what, CUDA_BLAS_OBJECT) != 0)
         return cuda_host->error(FERRY_EUNSUPPORTED, "unknown object \"%s\"", what);
     if (size != sizeof(void *))
         return cuda_host->error(FERRY_EINVAL, "%s is a pointer", what);
@@ -223,10 +224,10 @@ static int record_here(struct cuda_device *dev, const struct cuda_queue *queue, 
     if (!event)
         error = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
     if (error != cudaSuccess)
-        return cuda_fail("cudaEventCreateWithFlags", error);
+        return cuda_fail(CALL(cudaEventCreateWithFlags), error);
     error = cudaEventRecord(event, queue->stream);
     if (error != cudaSuccess) {
-        int err = cuda_fail("cudaEventRecord", error);
+        int err = cuda_fail(CALL(cudaEventRecord), error);
 
         (void)cudaEventDestroy(event);
         return err;
@@ -282,7 +283,7 @@ static int wait_here(const struct cuda_queue *queue)
     int err = cuda_refuse_queue(queue);
     cudaError_t error = err ? cudaSuccess : cudaStreamSynchronize(queue->stream);
 
-    return error == cudaSuccess ? err : cuda_fail("cudaStreamSynchronize", error);
+    return error == cudaSuccess ? err : cuda_fail(CALL(cudaStreamSynchronize), error);
 }
 
 /*
@@ -336,7 +337,7 @@ static int wait_for_all(struct cuda_device *dev)
         cudaError_t error = cudaEventSynchronize(events[i]);
 
         if (error != cudaSuccess)
-            err = cuda_fail("cudaEventSynchronize", error);
+            err = cuda_fail(CALL(cudaEventSynchronize), error);
         if (!keep_spare(dev, events[i]))
             (void)cudaEventDestroy(events[i]);
     }
@@ -372,7 +373,7 @@ int cuda_event_query(void *device, void *event)
     else if (error == cudaErrorNotReady)
         cuda_forget(error);
     else
-        answer = cuda_fail("cudaEventQuery", error);
+        answer = cuda_fail(CALL(cudaEventQuery), error);
     cuda_leave(&scope);
     return answer;
 }
@@ -383,7 +384,7 @@ int cuda_event_synchronize(void *device, void *event)
     struct cuda_scope scope;
     int err = cuda_enter(dev, &scope);
 
-    return err ? err : cuda_end(&scope, "cudaEventSynchronize", cudaEventSynchronize(event));
+    return err ? err : cuda_end(&scope, CALL(cudaEventSynchronize), cudaEventSynchronize(event));
 }
 
 int cuda_event_destroy(void *device, void *event)
@@ -396,7 +397,7 @@ int cuda_event_destroy(void *device, void *event)
     if (keep_spare(dev, event))
         return 0;
     err = cuda_enter(dev, &scope);
-    return err ? err : cuda_end(&scope, "cudaEventDestroy", cudaEventDestroy(event));
+    return err ? err : cuda_end(&scope, CALL(cudaEventDestroy), cudaEventDestroy(event));
 }
 
 int cuda_queue_wait(void *device, void *queue, void *event)
@@ -406,6 +407,6 @@ int cuda_queue_wait(void *device, void *queue, void *event)
     int err = cuda_enter_on(dev, queue, &scope);
 
     return err ? err
-               : cuda_end(&scope, "cudaStreamWaitEvent",
+               : cuda_end(&scope, CALL(cudaStreamWaitEvent),
                           cudaStreamWaitEvent(cuda_queue_of(dev, queue)->stream, event, 0));
 }

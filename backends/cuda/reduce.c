@@ -52,7 +52,7 @@ static int scratch_of(struct cuda_queue *queue, struct scratch *out)
     if (!block)
         error = cudaMalloc((void **)&block, (2 * ROWS + SUMS + 1) * sizeof(float));
     if (error != cudaSuccess)
-        return cuda_fail("cudaMalloc", error);
+        return cuda_fail(CALL(cudaMalloc), error);
     out->rows = block;
     out->pieces = block + ROWS;
     out->ones = block + ROWS + SUMS;
@@ -61,7 +61,7 @@ static int scratch_of(struct cuda_queue *queue, struct scratch *out)
         failed = set_ones(out, (CUstream)queue->stream);
     if (failed) {
         (void)cudaFree(block);
-        return cuda_fail_driver("cuMemsetD32Async", failed);
+        return cuda_fail_driver(CALL(cuMemsetD32Async), failed);
     }
     queue->scratch = block;
     return 0;
@@ -75,7 +75,7 @@ static int room_of(struct cuda_queue *queue, float **out)
     if (!queue->room)
         error = cudaMalloc((void **)&queue->room, PIECE * sizeof(float));
     if (error != cudaSuccess)
-        return cuda_fail("cudaMalloc", error);
+        return cuda_fail(CALL(cudaMalloc), error);
     *out = queue->room;
     return 0;
 }
@@ -86,7 +86,7 @@ static int set_mode(const struct reduction *r, cublasPointerMode_t mode)
 
     return status == CUBLAS_STATUS_SUCCESS
                ? 0
-               : cuda_fail_blas("cublasSetPointerMode", status, r->queue->stream);
+               : cuda_fail_blas(CALL(cublasSetPointerMode), status, r->queue->stream);
 }
 
 /* ---- one piece, into one float or double on the device -- */
@@ -106,7 +106,8 @@ static int sum_plain(const struct reduction *r, const void *x, const void *y, in
         status = wide ? cuda_blas.ddot(r->blas, n, x, 1, y, 1, out)
                       : cuda_blas.sdot(r->blas, n, x, 1, y, 1, out);
     if (status != CUBLAS_STATUS_SUCCESS)
-        return cuda_fail_blas(absolute ? "cublasAsum" : "cublasDot", status, r->queue->stream);
+        return cuda_fail_blas(absolute ? CALL(cublasAsum) : CALL(cublasDot), status,
+                              r->queue->stream);
     return 0;
 }
 
@@ -120,8 +121,9 @@ static int add_up(const struct reduction *r, const float *values, const float *o
     if (err)
         return err;
     status = cuda_blas.sdot(r->blas, count, values, 1, ones, 1, out);
-    return status == CUBLAS_STATUS_SUCCESS ? 0
-                                           : cuda_fail_blas("cublasSdot", status, r->queue->stream);
+    return status == CUBLAS_STATUS_SUCCESS
+               ? 0
+               : cuda_fail_blas(CALL(cublasSdot), status, r->queue->stream);
 }
 
 /* Computes `rows` dot products of `length` 16-bit elements each, in one batch. */
@@ -137,7 +139,7 @@ static int multiply_rows(const struct reduction *r, const char *x, const char *y
 
     return status == CUBLAS_STATUS_SUCCESS
                ? 0
-               : cuda_fail_blas("cublasGemmStridedBatchedEx", status, r->queue->stream);
+               : cuda_fail_blas(CUDA_CALL_BATCHED, status, r->queue->stream);
 }
 
 static int sum_halves(const struct reduction *r, const struct scratch *s, const char *x,
@@ -175,7 +177,7 @@ static int sum_absolute_halves(const struct reduction *r, const struct scratch *
                                s->half_ones + 2 * bf16, type, 1, &zero, floats, CUDA_R_32F, n,
                                CUBLAS_COMPUTE_32F_PEDANTIC, CUBLAS_GEMM_DEFAULT);
     if (status != CUBLAS_STATUS_SUCCESS)
-        return cuda_fail_blas("cublasGemmEx", status, r->queue->stream);
+        return cuda_fail_blas(CUDA_CALL_GEMM_EX, status, r->queue->stream);
     return sum_plain(r, floats, NULL, n, out);
 }
 

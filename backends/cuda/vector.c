@@ -63,7 +63,7 @@ int cuda_axpy(void *device, void *queue, uint32_t dtype, int64_t n, double alpha
 
     if (err)
         return err;
-    return cuda_blas_end(&call, is_half(dtype) ? "cublasAxpyEx" : "cublasAxpy",
+    return cuda_blas_end(&call, is_half(dtype) ? CALL(cublasAxpyEx) : CALL(cublasAxpy),
                          axpy(call.handle, dtype, (int)n, alpha, cuda_at_const(x), cuda_at(y)));
 }
 
@@ -85,6 +85,6 @@ int cuda_scal(void *device, void *queue, uint32_t dtype, int64_t n, double alpha
 
     if (err)
         return err;
-    return cuda_blas_end(&call, is_half(dtype) ? "cublasScalEx" : "cublasScal",
+    return cuda_blas_end(&call, is_half(dtype) ? CALL(cublasScalEx) : CALL(cublasScal),
                          scal(call.handle, dtype, (int)n, alpha, cuda_at(x)));
 }

@@ -58,7 +58,7 @@ old='-lferryold -ldl'
 
 [ -f config.status ] || "$source/configure" -q CC="sh $source/packaging/wheel/cc.sh" \
     CFLAGS="-O2 -g -ffile-prefix-map=$source=ferry" LDFLAGS="-L$PWD/static" \
-    --enable-relocatable --enable-cpu=yes --enable-sim=yes --enable-opencl=yes --enable-openvino=no --with-mpi=no \
+    --enable-relocatable --enable-cpu=yes --enable-sim=yes --enable-hip=no --enable-opencl=yes --enable-openvino=no --with-mpi=no \
     --enable-cuda="$WHEEL_CUDA" --enable-cuda-kernels=no --libdir=/usr/lib INIH_CFLAGS=' ' INIH_LIBS="-linih $old" JANSSON_CFLAGS=' ' JANSSON_LIBS="-ljansson $old" \
     ZLIB_CFLAGS=' ' ZLIB_LIBS=-lz HDF5_CFLAGS="$(pkg-config --cflags hdf5)" \
     HDF5_LIBS="-lhdf5 -lsz -laec -lz $old -lm" PNG_CFLAGS=' ' PNG_LIBS="-lpng16 -lz $old -lm" JPEG_CFLAGS=' ' \

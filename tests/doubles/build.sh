@@ -4,24 +4,31 @@
 # with the version node of the real libraries' symbols. usage: build.sh SOURCES TOP FOLDER CUDART
 # CUBLAS; CUDART and CUBLAS are the numbers in the sonames, the compiler is $CC with $CPPFLAGS,
 # $CFLAGS and $LDFLAGS.
+#
+# build.sh SOURCES TOP FOLDER hip LIBRARY ROCBLAS builds libamdhip64 and librocblas of the same sources, with HIP's
+# names; LIBRARY is the real libamdhip64.so, whose soname and version nodes the double has, ROCBLAS a soname.
 set -eu
 
 sources=$1 top=$2 folder=$3
-cudart=libcudart.so.$4 cublas=libcublas.so.$5 nvrtc=libnvrtc.so.${4%%.*}
-[ "$nvrtc" != libnvrtc.so.11 ] || nvrtc=libnvrtc.so.11.2
-
 mkdir -p "$folder"
 
-# library SONAME PREFIX OPTION…: exports PREFIX*, and ferry_cuda_double* to the other library.
-library() {
-    soname=$1 prefix=$2
-    shift 2
-    printf '%s { global: %s*; local: *; };\nFERRY { global: ferry_cuda_double*; };\n' \
-        "$soname" "$prefix" >"$folder/$soname.map"
+# compiled SONAME OPTION…: a library of the options' sources.
+compiled() {
+    soname=$1
+    shift
     # shellcheck disable=SC2086 # flags are words
     ${CC:-cc} -std=c11 ${CPPFLAGS-} ${CFLAGS-} -fPIC -I"$top" "$@" -shared \
         -Wl,-soname,"$soname" -Wl,--version-script="$folder/$soname.map" ${LDFLAGS-} \
         -o "$folder/$soname" -lpthread
+}
+
+# library SONAME PREFIX OPTION…: exports PREFIX*, and ferry_cuda_double* to the other library.
+library() {
+    printf '%s { global: %s*; local: *; };\nFERRY { global: ferry_cuda_double*; };\n' \
+        "$1" "$2" >"$folder/$1.map"
+    soname=$1
+    shift 2
+    compiled "$soname" "$@"
 }
 
 # The executor of PTX, and the sums of products in doubles, give the same results on any processor,
@@ -39,13 +46,36 @@ for file in "$top"/tests/ptx/*.c; do
     ${CC:-cc} -std=c11 ${CPPFLAGS-} ${CFLAGS-} $fast -fPIC -fvisibility=hidden -I"$top" -c "$file" -o "$object"
     objects="$objects $object"
 done
+runtime=
+for name in arena capture context control copy device executor graph kernels memory module stream; do
+    runtime="$runtime $sources/$name.c"
+done
+blas="$sources/cublas.c $sources/cublas-matrix.c $sources/compute.c"
 
+if [ "$4" = hip ]; then
+    # Nodes as hip_4.2, each with the functions that the real library has in it.
+    runtime_name=$(LC_ALL=C readelf -d "$5" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
+    ${NM:-nm} -D --defined-only --with-symbol-versions "$5" | awk '
+        split($3, part, /@+/) == 2 && part[1] ~ /^hip/ && $2 == "T" { of[part[2]] = of[part[2]] " " part[1] ";" }
+        END { for (node in of) printf "%s { global:%s };\n", node, of[node] }' >"$folder/$runtime_name.map"
+    newer=
+    grep -q hipStreamGetDevice "$folder/$runtime_name.map" || newer='hipStreamGetDevice;'
+    echo "FERRY { global: ferry_cuda_double*; $newer local: *; };" >>"$folder/$runtime_name.map"
+    flags='-DCUDA_NAMES="backends/hip/names.h"'
+    # shellcheck disable=SC2086
+    compiled "$runtime_name" "$flags" $objects $runtime "$sources/hip.c" -lm
+    CFLAGS="${CFLAGS-} $fast"
+    # shellcheck disable=SC2086
+    library "$6" rocblas "$flags" $blas "$sources/rocblas.c" "$folder/$runtime_name"
+    exit
+fi
+
+cudart=libcudart.so.$4 cublas=libcublas.so.$5 nvrtc=libnvrtc.so.${4%%.*}
+[ "$nvrtc" != libnvrtc.so.11 ] || nvrtc=libnvrtc.so.11.2
 # shellcheck disable=SC2086
-library "$cudart" cuda $objects "$sources/arena.c" "$sources/capture.c" "$sources/context.c" "$sources/control.c" \
-    "$sources/copy.c" "$sources/device.c" "$sources/executor.c" "$sources/graph.c" "$sources/kernels.c" "$sources/memory.c" \
-    "$sources/module.c" "$sources/stream.c" -lm
+library "$cudart" cuda $objects $runtime "$sources/driver.c" -lm
 CFLAGS="${CFLAGS-} $fast"
-library "$cublas" cublas "$sources/cublas.c" "$sources/cublas-matrix.c" \
-    "$sources/compute.c" "$folder/$cudart"
+# shellcheck disable=SC2086
+library "$cublas" cublas $blas "$folder/$cudart"
 library "$nvrtc" nvrtc "$sources/nvrtc.c" "$folder/$cudart"
 library libcudnn.so.9 cudnn "$sources/cudnn.c" "$sources/cudnn-convolution.c" "$folder/$cudart"

@@ -60,9 +60,14 @@ void announce(void)
 
 /* ---- settings ---- */
 
+/* The environment's variable CUDA_DOUBLE_NAME or HIP_DOUBLE_NAME. */
 static const char *variable(const char *name, const char *otherwise)
 {
-    const char *value = getenv(name);
+    char whole[40];
+    const char *value;
+
+    snprintf(whole, sizeof(whole), DOUBLE_VARIABLE "%s", name);
+    value = getenv(whole);
 
     return value && *value ? value : otherwise;
 }
@@ -77,7 +82,7 @@ static void plan(struct planned *p, const char *call, unsigned n, int code)
 static void plan_from_environment(void)
 {
     static bool done;
-    const char *text = getenv("CUDA_DOUBLE_FAIL");
+    const char *text = variable("FAIL", NULL);
     char name[48];
     unsigned n;
     int code = cudaErrorMemoryAllocation;
@@ -89,21 +94,22 @@ static void plan_from_environment(void)
 
 void settings_read(void)
 {
-    const char *unified = variable("CUDA_DOUBLE_UNIFIED", "0");
+    const char *unified = variable("UNIFIED", "0");
 
-    settings.devices = atoi(variable("CUDA_DOUBLE_DEVICES", "1"));
+    settings.devices = atoi(variable("DEVICES", DOUBLE_DEVICES));
     if (settings.devices > MOST_DEVICES)
         settings.devices = MOST_DEVICES;
-    settings.memory = strtoull(variable("CUDA_DOUBLE_MEMORY", "1073741824"), NULL, 10);
-    snprintf(settings.driver, sizeof(settings.driver), "%s", variable("CUDA_DOUBLE_DRIVER", "ok"));
-    settings.pools = *variable("CUDA_DOUBLE_POOLS", "1") != '0';
+    settings.memory = strtoull(variable("MEMORY", "1073741824"), NULL, 10);
+    snprintf(settings.driver, sizeof(settings.driver), "%s", variable("DRIVER", "ok"));
+    settings.pools = *variable("POOLS", "1") != '0';
     settings.tegra = !strcmp(unified, "tegra");
-    settings.capability = atoi(variable("CUDA_DOUBLE_CAPABILITY", settings.tegra ? "53" : "90"));
+    settings.capability = atoi(variable("CAPABILITY", settings.tegra ? "53" : "90"));
+    snprintf(settings.arch, sizeof(settings.arch), "%s", variable("ARCH", "gfx90a"));
     settings.integrated = settings.tegra || !strcmp(unified, "integrated");
     settings.page_tables = !strcmp(unified, "page-tables");
-    settings.peers = *variable("CUDA_DOUBLE_PEERS", "1") != '0';
-    settings.keeps_not_ready = !strcmp(variable("CUDA_DOUBLE_NOT_READY", ""), "kept");
-    settings.late = (unsigned)atoi(variable("CUDA_DOUBLE_LATE", "0"));
+    settings.peers = *variable("PEERS", "1") != '0';
+    settings.keeps_not_ready = !strcmp(variable("NOT_READY", ""), "kept");
+    settings.late = (unsigned)atoi(variable("LATE", "0"));
     plan_from_environment();
 }
 
@@ -181,7 +187,7 @@ cudaError_t misuse(const char *fmt, ...)
     va_end(args);
     state.misuses++;
     if (!state.tolerant) {
-        fprintf(stderr, "cuda (double): misuse: %s\n", state.text);
+        fprintf(stderr, DOUBLE_NAME " (double): misuse: %s\n", state.text);
         abort();
     }
     return cudaErrorInvalidValue;
@@ -240,9 +246,10 @@ cudaError_t cudaPeekAtLastError(void)
 
 const char *cudaGetErrorName(cudaError_t error)
 {
+#define NAME_OF(value)    #value
 #define NAME(value, text) \
     if (error == value)   \
-        return #value;
+        return NAME_OF(value);
     ERRORS(NAME)
     return "unrecognized error code";
 }

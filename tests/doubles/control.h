@@ -11,7 +11,8 @@
  * cudaGetLastError returns it too), CUDA_DOUBLE_FAIL (CALL:N:CODE). CUDA_DOUBLE_PTX (files of PTX,
  * separated by colons) makes the doubles execute kernels that nvcc compiled, and
  * CUDA_DOUBLE_PTX_RUN sets the options of the execution (tests/ptx/ptx.h, ptx_options_parse); both
- * are read once.
+ * are read once. The double of HIP has HIP_DOUBLE_… in place of CUDA_DOUBLE_…, no device by
+ * default, and HIP_DOUBLE_ARCH (gfx90a).
  */
 #ifndef FERRY_CUDA_DOUBLE_CONTROL_H
 #define FERRY_CUDA_DOUBLE_CONTROL_H

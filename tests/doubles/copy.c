@@ -232,7 +232,6 @@ cudaError_t cudaMemsetAsync(void *to, int value, size_t size, cudaStream_t handl
     return submit_set("cudaMemsetAsync", context, to, (unsigned)value & 0xff, 1, size, handle);
 }
 
-CUresult memset_d16(CUdeviceptr dst, unsigned short value, size_t n, CUstream stream);
 CUresult memset_d16(CUdeviceptr dst, unsigned short value, size_t n, CUstream stream)
 {
     struct context *context = NULL;
@@ -248,8 +247,7 @@ CUresult memset_d16(CUdeviceptr dst, unsigned short value, size_t n, CUstream st
                                 (cudaStream_t)stream);
 }
 
-CUresult memset_d32(CUdeviceptr dst, unsigned value, size_t n, CUstream stream);
-CUresult memset_d32(CUdeviceptr dst, unsigned value, size_t n, CUstream stream)
+CUresult memset_d32(CUdeviceptr dst, CUDA_WORD value, size_t n, CUstream stream)
 {
     struct context *context = NULL;
     cudaError_t error;
@@ -260,8 +258,8 @@ CUresult memset_d32(CUdeviceptr dst, unsigned value, size_t n, CUstream stream)
         error = current("cuMemsetD32Async", &context);
     if (error != cudaSuccess)
         return (CUresult)leave(error);
-    return (CUresult)submit_set("cuMemsetD32Async", context, (void *)(uintptr_t)dst, value, 4, n,
-                                (cudaStream_t)stream);
+    return (CUresult)submit_set("cuMemsetD32Async", context, (void *)(uintptr_t)dst,
+                                (unsigned)value, 4, n, (cudaStream_t)stream);
 }
 
 /* ---- for cuBLAS ---- */

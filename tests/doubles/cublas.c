@@ -59,6 +59,7 @@ cublasStatus_t cublasCreate(cublasHandle_t *out)
     if (!handle)
         return CUBLAS_STATUS_ALLOC_FAILED;
     handle->magic = MAGIC;
+    handle->math = CUBLAS_DEFAULT_MATH;
     status = begin("cublasCreate", handle);
     if (status != CUBLAS_STATUS_SUCCESS) {
         free(handle);
@@ -114,7 +115,7 @@ cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t math)
  */
 bool adds_in_parts(cublasHandle_t handle)
 {
-    return !(handle->math & CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION);
+    return handle->math != CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
 }
 
 /* ---- work ---- */

@@ -4,7 +4,9 @@
 
 #include "double.h"
 
+#ifndef CUDA_NAMES
 #include <cublas_v2.h>
+#endif
 
 enum operation { AXPY, SCAL, DOT, ASUM, GEMV_, GEMM_ };
 

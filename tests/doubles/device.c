@@ -13,7 +13,7 @@ cudaError_t cudaGetDeviceCount(int *out)
     lock();
     settings_read();
     error = enter("cudaGetDeviceCount");
-    if (error == cudaSuccess && !strcmp(settings.driver, "no-device"))
+    if (error == cudaSuccess && (!settings.devices || !strcmp(settings.driver, "no-device")))
         error = cudaErrorNoDevice;
     else if (error == cudaSuccess && strcmp(settings.driver, "ok") != 0)
         error = cudaErrorInsufficientDriver;
@@ -52,6 +52,24 @@ cudaError_t cudaDeviceGetPCIBusId(char *out, int size, int ordinal)
     return leave(error);
 }
 
+static void double_properties(struct cudaDeviceProp *out, int ordinal)
+{
+    memset(out, 0, sizeof(*out));
+    snprintf(out->name, sizeof(out->name), "double");
+    out->totalGlobalMem = settings.memory;
+    out->major = settings.capability / 10;
+    out->minor = settings.capability % 10;
+    out->pciBusID = bus_of(ordinal);
+    out->integrated = settings.integrated;
+#ifdef CUDA_NAMES
+    snprintf(out->gcnArchName, sizeof(out->gcnArchName), "%s", settings.arch);
+#else
+    for (int i = 0; i < 16; i++)
+        out->uuid.bytes[i] = (char)(16 * ordinal + i);
+    out->unifiedAddressing = 1;
+#endif
+}
+
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *out, int ordinal)
 {
     cudaError_t error;
@@ -62,16 +80,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *out, int ordinal)
         error = cudaErrorInvalidDevice;
     if (error != cudaSuccess)
         return leave(error);
-    memset(out, 0, sizeof(*out));
-    snprintf(out->name, sizeof(out->name), "double");
-    for (int i = 0; i < 16; i++)
-        out->uuid.bytes[i] = (char)(16 * ordinal + i);
-    out->totalGlobalMem = settings.memory;
-    out->major = settings.capability / 10;
-    out->minor = settings.capability % 10;
-    out->pciBusID = bus_of(ordinal);
-    out->integrated = settings.integrated;
-    out->unifiedAddressing = 1;
+    double_properties(out, ordinal);
     return leave(cudaSuccess);
 }
 

@@ -9,14 +9,32 @@
 #define __CUDA_DEPRECATED
 #include "control.h"
 
+#ifdef CUDA_NAMES /* HIP's functions under CUDA's names: backends/hip/names.h */
+#include CUDA_NAMES
+#else
 #include <cuda.h>
 #include <cuda_runtime_api.h>
+#endif
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define MOST_DEVICES 8
+
+/* How the double of HIP differs. */
+#ifdef CUDA_NAMES
+#define DOUBLE_NAME                "hip"
+#define DOUBLE_VARIABLE            "HIP_DOUBLE_"
+#define DOUBLE_DEVICES             "0" /* no test sees devices that it does not ask for */
+#define DOUBLE_IS_HIP   true
+#else
+#define CUDA_WORD                  unsigned
+#define DOUBLE_NAME                "cuda"
+#define DOUBLE_VARIABLE            "CUDA_DOUBLE_"
+#define DOUBLE_DEVICES             "1"
+#define DOUBLE_IS_HIP   false
+#endif
 
 struct device;
 struct stream;
@@ -117,6 +135,7 @@ struct settings {
     uint64_t memory;
     int capability; /* 90 for 9.0 */
     char driver[16];
+    char arch[16];  /* HIP's, of "gfx90a" */
     bool pools, integrated, tegra, page_tables, peers; /* `tegra`: an early integrated device */
     bool keeps_not_ready;                              /* cudaErrorNotReady is kept like a failure
                                                         */
@@ -152,7 +171,13 @@ cudaError_t leave_apart(cudaError_t error);
 
 /* ---- context.c ---- */
 
+extern _Thread_local struct context *bound; /* the thread's current context; NULL: none yet */
 struct device *device_at(int ordinal);
+/* Whether this process is a child of the one that initialised CUDA. (locked) */
+bool forked(void);
+/* A reference to a device's primary context, and the end of the last one. (locked) */
+void context_retain(struct device *device);
+void context_destroy(struct context *context);
 /*
  * The current context; a call that would create one is an error of use. If the context has ended
  * with an error, that error is returned, but objects are still freed. (locked)
@@ -168,7 +193,17 @@ cudaError_t current(const char *call, struct context **out);
         error = current(#call, &context); \
     if (error != cudaSuccess)             \
     return leave(error)
-void *driver_entry(const char *name);
+
+/* ---- driver.c, which HIP replaces by hip.c ---- */
+
+CUresult memset_d16(CUdeviceptr dst, unsigned short value, size_t n, CUstream stream);
+CUresult memset_d32(CUdeviceptr dst, CUDA_WORD value, size_t n, CUstream stream);
+CUresult module_load(CUmodule *out, const void *image);
+CUresult module_unload(CUmodule handle);
+CUresult module_function(CUfunction *out, CUmodule handle, const char *name);
+CUresult launch_kernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                       unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                       CUstream stream, void **params, void **extra);
 
 /* ---- arena.c; all locked ---- */
 

@@ -122,15 +122,14 @@ struct graph *graph_of_capture(struct stream *stream)
     return graph;
 }
 
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t handle, unsigned long long flags)
+static cudaError_t instantiate(cudaGraphExec_t *out, cudaGraph_t handle)
 {
     struct graph *graph, *made;
 
     BEGIN(cudaGraphInstantiate);
     graph = *find(handle, false);
-    if (!graph || flags)
-        return leave(
-            misuse("cudaGraphInstantiate: %p is not a graph, or there are flags", (void *)handle));
+    if (!graph)
+        return leave(misuse("cudaGraphInstantiate: %p is not a graph", (void *)handle));
     made = graph_new(graph->context, graph->count, true);
     for (size_t i = 0; made && i < graph->count; i++) {
         made->nodes[i] = graph->nodes[i];
@@ -144,6 +143,22 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t handle, unsig
     *out = (cudaGraphExec_t)(void *)made;
     return leave(cudaSuccess);
 }
+
+#if CUDART_VERSION >= 12000
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t handle, unsigned long long flags)
+{
+    if (flags)
+        ferry_cuda_double_misuse("cudaGraphInstantiate: there are flags");
+    return instantiate(out, handle);
+}
+#else
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t handle, cudaGraphNode_t *node,
+                                 char *log, size_t size)
+{
+    (void)node, (void)log, (void)size;
+    return instantiate(out, handle);
+}
+#endif
 
 static cudaError_t launch_node(struct stream *stream, const struct node *node)
 {

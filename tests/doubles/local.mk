@@ -20,20 +20,27 @@ DOUBLES_FROM = \
 	%D%/cudnn.h \
 	%D%/device.c \
 	%D%/double.h \
+	%D%/driver.c \
 	%D%/executor.c \
 	%D%/executor.h \
 	%D%/graph.c \
+	%D%/hip.c \
 	%D%/kernels.c \
 	%D%/memory.c \
 	%D%/module.c \
 	%D%/module.h \
 	%D%/nvrtc.c \
+	%D%/rocblas.c \
 	%D%/stream.c
 DOUBLES = %D%/lib.stamp
+HIP_DOUBLES = %D%/hip.stamp
 DOUBLES_PATH = $(abs_top_builddir)/%D%/lib
 
 if BUILD_CUDA
 check_DATA += $(DOUBLES)
+endif
+if BUILD_HIP
+check_DATA += $(HIP_DOUBLES)
 endif
 $(DOUBLES): $(DOUBLES_FROM) $(PTX_SOURCES) $(KERNEL_FRONT) $(KERNEL_TEXTS) backends/cuda/target.h
 	$(AM_V_GEN)CC='$(CC)' CPPFLAGS='$(CPPFLAGS) $(CUDA_CPPFLAGS)' CFLAGS='$(CFLAGS) $(WARN_CFLAGS)' \
@@ -41,9 +48,18 @@ $(DOUBLES): $(DOUBLES_FROM) $(PTX_SOURCES) $(KERNEL_FRONT) $(KERNEL_TEXTS) backe
 	    %D%/lib '$(CUDA_CUDART_MAJOR)' '$(CUDA_CUBLAS_MAJOR)'
 	@: >$@
 
+# Beside those of CUDA.
+$(HIP_DOUBLES): $(DOUBLES_FROM) $(PTX_SOURCES) $(KERNEL_FRONT) $(KERNEL_TEXTS) backends/cuda/target.h \
+    backends/hip/names.h backends/hip/rocblas.h
+	$(AM_V_GEN)CC='$(CC)' NM='$(NM)' CPPFLAGS='$(CPPFLAGS) $(HIP_CPPFLAGS)' CFLAGS='$(CFLAGS) $(WARN_CFLAGS)' \
+	    LDFLAGS='$(LDFLAGS)' $(SHELL) '$(srcdir)/%D%/build.sh' '$(srcdir)/%D%' '$(srcdir)' \
+	    %D%/hip hip '$(HIP_LIBRARY)' 'librocblas.so.$(HIP_ROCBLAS)'
+	@$(MKDIR_P) %D%/lib && cd %D%/lib && for file in ../hip/lib*.so.*[0-9]; do ln -sf $$file . || exit 1; done
+	@: >$@
+
 clean-local: clean-doubles
 clean-doubles:
-	rm -rf %D%/lib $(DOUBLES)
+	rm -rf %D%/lib %D%/hip $(DOUBLES) $(HIP_DOUBLES)
 
 .PHONY: clean-doubles
 EXTRA_DIST += $(DOUBLES_FROM)

@@ -290,26 +290,3 @@ cudaError_t cudaHostGetDevicePointer(void **out, void *address, unsigned flags)
     *out = address;
     return leave(cudaSuccess);
 }
-
-cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *out, const void *address)
-{
-    const struct block *block;
-
-    BEGIN(cudaPointerGetAttributes);
-    memset(out, 0, sizeof(*out));
-    block = block_at(address);
-    if (!block && is_leaving(address))
-        return leave(misuse("cudaPointerGetAttributes: %p is being freed in a stream's order",
-                            (void *)(uintptr_t)address));
-    out->type = !block          ? cudaMemoryTypeUnregistered
-                : block->device ? cudaMemoryTypeDevice
-                                : cudaMemoryTypeHost;
-    out->device = !block          ? cudaInvalidDeviceId
-                  : block->device ? block->device->ordinal
-                                  : context->device->ordinal;
-    if (block)
-        out->devicePointer = (void *)(uintptr_t)address;
-    if (out->type == cudaMemoryTypeHost)
-        out->hostPointer = (void *)(uintptr_t)address;
-    return leave(cudaSuccess);
-}

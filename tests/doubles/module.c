@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Modules, their functions, and launches. The first bytes of an image determine its kind: a fatbin,
- * an ELF file, or PTX. The names of functions are searched in ELF files and PTX, which are not
- * compressed.
+ * an ELF file, PTX, or a bundle of ELF files for AMD's architectures. The names of functions are
+ * searched in all but fatbins, which are compressed.
  */
 #define _GNU_SOURCE
 #include "double.h"
@@ -79,6 +79,31 @@ static size_t elf_size(const unsigned char *image)
     return (size_t)sections + (size_t)size * count;
 }
 
+#define BUNDLE "__CLANG_OFFLOAD_BUNDLE__"
+
+/*
+ * The ELF file of a bundle for the device's architecture, whose name ends the entry's. A bundle is
+ * its name, the number of entries, and of each entry place, size, length of the name, and name.
+ */
+static const unsigned char *take_from_bundle(struct module *m, const unsigned char *bundle)
+{
+    const unsigned char *at = bundle + sizeof(BUNDLE) - 1;
+    size_t length = strlen(settings.arch);
+    uint64_t count, entry[3];
+
+    memcpy(&count, at, sizeof(count));
+    at += sizeof(count);
+    for (uint64_t i = 0; i < count; i++) {
+        memcpy(entry, at, sizeof(entry));
+        at += sizeof(entry) + entry[2];
+        if (entry[2] > length && !memcmp(at - length, settings.arch, length)) {
+            m->size = entry[1];
+            return bundle + entry[0];
+        }
+    }
+    return NULL;
+}
+
 static bool take_image(struct module *m, const void *image)
 {
     uint32_t first;
@@ -86,13 +111,15 @@ static bool take_image(struct module *m, const void *image)
     memcpy(&first, image, sizeof(first));
     if (first == FATBIN)
         return true;
-    if (!memcmp(image, "\177ELF", 4))
+    if (!memcmp(image, BUNDLE, sizeof(BUNDLE) - 1))
+        image = take_from_bundle(m, image);
+    else if (!memcmp(image, "\177ELF", 4))
         m->size = elf_size(image);
     else if (strchr("./", *(const char *)image) && strstr(image, ".version"))
         m->size = strlen(image);
     else
-        return false;
-    m->image = calloc(1, m->size + 1);
+        image = NULL;
+    m->image = image ? calloc(1, m->size + 1) : NULL;
     if (m->image)
         memcpy(m->image, image, m->size);
     return m->image != NULL;
@@ -108,7 +135,7 @@ static bool is_for_device(const struct module *m)
     const char *target;
     uint32_t flags;
 
-    if (!m->image)
+    if (!m->image || DOUBLE_IS_HIP)
         return true;
     if (*m->image != 0x7f) {
         target = strstr(m->image, ".target sm_");
@@ -134,7 +161,6 @@ static bool has_entries(const struct module *m)
     return m->image && *m->image != 0x7f && strstr(m->image, ".entry");
 }
 
-CUresult module_load(CUmodule *out, const void *image);
 CUresult module_load(CUmodule *out, const void *image)
 {
     struct context *context = NULL;
@@ -175,7 +201,6 @@ static struct module **find_module(const void *handle)
     return link;
 }
 
-CUresult module_unload(CUmodule handle);
 CUresult module_unload(CUmodule handle)
 {
     struct context *context = NULL;
@@ -208,7 +233,6 @@ static struct function function_in(struct module *m, const char *name)
     return f;
 }
 
-CUresult module_function(CUfunction *out, CUmodule handle, const char *name);
 CUresult module_function(CUfunction *out, CUmodule handle, const char *name)
 {
     struct context *context = NULL;
@@ -366,9 +390,6 @@ static cudaError_t submit_launch(const struct function *f, struct context *conte
     return cudaSuccess;
 }
 
-CUresult launch_kernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                       unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
-                       CUstream stream, void **params, void **extra);
 CUresult launch_kernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                        CUstream stream, void **params, void **extra)

@@ -72,11 +72,8 @@ CLEANFILES += %D%/mutants.ptx
 check-mutants-opencl: all tests/unit/test-op-random
 	@$(TEST_ENV) python3 '$(srcdir)/%D%/mutants_opencl.py' $(MUTANTS)
 
-# Compiles the kernels' text for AMD's GPUs without running it, if hipcc is on PATH.
-check-hip:
-	FERRY_TEST_SRCDIR='$(abs_top_srcdir)' $(SHELL) '$(srcdir)/%D%/check-hip.sh' $(HIP)
-.PHONY: check-ptx check-mutants check-mutants-opencl check-hip
-EXTRA_DIST += %D%/check-hip.sh %D%/mutants.list %D%/mutants.py \
+.PHONY: check-ptx check-mutants check-mutants-opencl
+EXTRA_DIST += %D%/mutants.list %D%/mutants.py \
 	%D%/mutants_opencl.py
 
 EXTRA_DIST += $(PTX_CASES) %D%/README.md
