@@ -214,8 +214,8 @@ static void convolutions_of_some_size_agree(void)
 }
 
 /*
- * LRN of contiguous pixels, around a block's 256 and a vector's lanes; and a size that the ring
- * buffer cannot hold.
+ * LRN of contiguous pixels: numbers of pixels near the 256 of a block and near the lanes of a
+ * vector, and a size that exceeds the ring buffer.
  */
 static void lrn_finds_its_way_back_across_planes(void)
 {

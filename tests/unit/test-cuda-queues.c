@@ -165,7 +165,7 @@ static void a_stream_that_is_captured_takes_no_work(void)
     cuda_close(dev);
 }
 
-/* From one to the other, while the previous contents are still being written. */
+/* Copies from one device to the other, and checks the bytes. */
 static void copy_between(void *to_dev, void *from_dev)
 {
     void *from = cuda_block(from_dev, 16), *to = cuda_block(to_dev, 16);

@@ -216,7 +216,7 @@ static void a_late_run_is_waited_for(void)
     CU_ASSERT_EQUAL_FATAL(create(), 0);
     CU_ASSERT_EQUAL(run(), 0);
     CU_ASSERT(f.control->pending(f.sim) > 0);
-    CU_ASSERT(has(f.y, FIRST, SECOND)); /* which steps the clock as far as necessary */
+    CU_ASSERT(has(f.y, FIRST, SECOND)); /* steps the clock as far as necessary */
     CU_ASSERT_EQUAL(run(), 0);
     ferry_operation_destroy(f.o); /* while its run is pending */
     f.o = NULL;

@@ -148,7 +148,7 @@ static bool add_score(struct reading *r, int net, double iter, const char *key, 
 }
 
 /*
- * Adds the tests of one line. The test nets of one iteration have their order; a line may have the
+ * Adds the tests of one line. The test nets of one iteration are in order; a line may have the
  * tests of two iterations.
  */
 static bool add_tests(struct reading *r, const json_t *line)

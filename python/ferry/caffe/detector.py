@@ -37,7 +37,7 @@ class Detector(Net):
 
     def detect_selective_search(self, image_fnames):
         """Unsupported: pycaffe runs this selective search of windows in Matlab."""
-        raise Unsupported("detect_selective_search: it ran in Matlab; give windows to detect_windows")
+        raise Unsupported("detect_selective_search: requires Matlab; pass windows to detect_windows instead")
 
     def crop(self, im, window):
         """The window of a picture, with its surroundings if context_pad is set."""

@@ -297,7 +297,7 @@ template <typename Dtype> class Net
     {
         return parts_->params;
     }
-    /** The parameters, each shared one once. */
+    /** The parameters; each shared parameter occurs once. */
     const vector<Blob<Dtype> *> &learnable_params() const
     {
         return parts_->learned;

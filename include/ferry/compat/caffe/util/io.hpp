@@ -194,8 +194,8 @@ inline bool is_encoded(const string &filename, const string &encoding)
 } // namespace detail
 
 /**
- * Reads a picture: decoded, or with an `encoding` ("jpg") its file's bytes if they need no change,
- * otherwise encoded again.
+ * Reads a picture and stores its pixels. With an `encoding` ("jpg") it stores an encoded picture
+ * instead: the bytes of the file, or, if the picture has to change, the picture encoded again.
  */
 inline bool ReadImageToDatum(const string &filename, int label, int height, int width,
                              bool is_color, const string &encoding, Datum *datum)
@@ -282,8 +282,8 @@ inline bool decode(Datum *datum, int channels)
 } // namespace detail
 
 /**
- * Reads a picture's bytes by channel, row and column; with an `encoding` the file's own bytes,
- * which cannot be resized.
+ * Reads a picture and stores its bytes by channel, row and column. With an `encoding` it stores the
+ * bytes of the file, and cannot resize the picture.
  */
 inline bool ReadImageToDatum(const string &filename, int label, int height, int width,
                              bool is_color, const string &encoding, Datum *datum)
