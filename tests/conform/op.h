@@ -18,11 +18,11 @@ struct op_block {
 };
 
 /* Layouts of operands: row-major, channels innermost, part of a larger tensor. */
-enum op_lie { OP_PLAIN, OP_LAST, OP_SLICE, OP_LAST_SLICE, OP_WIDE };
+enum op_layout { OP_PLAIN, OP_LAST, OP_SLICE, OP_LAST_SLICE, OP_WIDE };
 
 /* ---- operands and their blocks (op_block.c) ------------------------------------------------- */
 
-void op_lay(ferry_operand *o, enum op_lie lie);
+void op_lay(ferry_operand *o, enum op_layout layout);
 /* The operand's elements in the host's copy. */
 struct op_view op_block_view(const struct op_block *b);
 /*

@@ -21,9 +21,9 @@
  * The axes from the innermost outwards; a matrix has its strides exchanged where channels would be
  * last. A slice leaves room for three more channels.
  */
-void op_lay(ferry_operand *o, enum op_lie lie)
+void op_lay(ferry_operand *o, enum op_layout layout)
 {
-    bool last = lie == OP_LAST || lie == OP_LAST_SLICE;
+    bool last = layout == OP_LAST || layout == OP_LAST_SLICE;
     uint32_t order[FERRY_OP_AXES], n = 0, wider = FERRY_OP_AXES, channel = o->rank > 2;
     int64_t run = 1;
 
@@ -32,15 +32,15 @@ void op_lay(ferry_operand *o, enum op_lie lie)
     for (uint32_t axis = o->rank; axis-- > 0;)
         if (!(last && o->rank > 1 && axis == channel))
             order[n++] = axis;
-    if ((lie == OP_SLICE || lie == OP_LAST_SLICE) && o->rank > 1)
+    if ((layout == OP_SLICE || layout == OP_LAST_SLICE) && o->rank > 1)
         wider = 1;
-    else if (lie == OP_WIDE && o->rank > 0)
+    else if (layout == OP_WIDE && o->rank > 0)
         wider = o->rank - 1;
     for (uint32_t k = 0; k < n; k++) {
         int64_t room = o->shape[order[k]] + (order[k] == wider ? 3 : 0);
 
         /* the stride of an axis of one element is arbitrary */
-        o->stride[order[k]] = lie == OP_WIDE && o->shape[order[k]] == 1 ? 10007 : run;
+        o->stride[order[k]] = layout == OP_WIDE && o->shape[order[k]] == 1 ? 10007 : run;
         run *= room > 1 ? room : 1;
     }
 }

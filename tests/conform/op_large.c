@@ -285,7 +285,7 @@ struct shape {
     int64_t c, o, h, w, kernel, stride, pad, group;
 };
 
-static void convolution(const struct shape *s, enum op_lie lie, bool backward)
+static void convolution(const struct shape *s, enum op_layout layout, bool backward)
 {
     ferry_op_desc op = op_begin(FERRY_OP_CONVOLUTION, 3, 1);
     ferry_op_window *w = &op.params.window;
@@ -297,8 +297,8 @@ static void convolution(const struct shape *s, enum op_lie lie, bool backward)
     OP_SHAPE(&weights, dtype, s->o, s->c / s->group, s->kernel, s->kernel);
     OP_SHAPE(&op.in[2], dtype, s->o);
     OP_SHAPE(&y, dtype, 1, s->o, windows(s->h, w), windows(s->w, w));
-    op_lay(&x, lie);
-    op_lay(&y, lie);
+    op_lay(&x, layout);
+    op_lay(&y, layout);
     op.in[0] = x;
     op.in[1] = weights;
     op.out[0] = y;
@@ -342,7 +342,8 @@ static void columns(int64_t h, int64_t w, int64_t kernel, int64_t stride)
     try(&op, kernel * kernel, "");
 }
 
-static void pool(uint32_t method, int64_t c, int64_t h, int64_t w, int64_t kernel, enum op_lie lie)
+static void pool(uint32_t method, int64_t c, int64_t h, int64_t w, int64_t kernel,
+                 enum op_layout layout)
 {
     ferry_op_desc op = op_begin(FERRY_OP_POOL, 1, method == FERRY_POOL_MAX ? 2 : 1);
     ferry_operand x, y, mask;
@@ -351,8 +352,8 @@ static void pool(uint32_t method, int64_t c, int64_t h, int64_t w, int64_t kerne
     op.params.window = window(kernel, 1, 0, 1);
     OP_SHAPE(&x, dtype, 1, c, h, w);
     OP_SHAPE(&y, dtype, 1, c, windows(h, &op.params.window), windows(w, &op.params.window));
-    op_lay(&x, lie);
-    op_lay(&y, lie);
+    op_lay(&x, layout);
+    op_lay(&y, layout);
     mask = y;
     mask.dtype = FERRY_I32;
     op.in[0] = x;

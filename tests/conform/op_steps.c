@@ -33,8 +33,8 @@ static void add_step(ferry_op_desc *op, char name)
 }
 
 /* One layout of y, and others of the operands. */
-static void try_chain(const ferry_op_desc *from, const char *chain, enum op_lie y,
-                      enum op_lie other, const char *note)
+static void try_chain(const ferry_op_desc *from, const char *chain, enum op_layout y,
+                      enum op_layout other, const char *note)
 {
     ferry_op_desc op = *from;
     uint32_t own = op.n_in;
@@ -54,15 +54,15 @@ static void try_chain(const ferry_op_desc *from, const char *chain, enum op_lie 
 
 static void try_all(const ferry_op_desc *op, const char *note)
 {
-    static const enum op_lie lies[][2] = {
+    static const enum op_layout layouts[][2] = {
         { OP_PLAIN, OP_PLAIN }, { OP_PLAIN, OP_SLICE },     { OP_PLAIN, OP_LAST },
         { OP_LAST, OP_LAST },   { OP_LAST, OP_LAST_SLICE }, { OP_LAST, OP_PLAIN },
         { OP_SLICE, OP_WIDE },  { OP_LAST_SLICE, OP_SLICE }
     };
 
     for (size_t c = 0; c < sizeof(chains) / sizeof(chains[0]); c++)
-        for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++)
-            try_chain(op, chains[c], lies[i][0], lies[i][1], note);
+        for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
+            try_chain(op, chains[c], layouts[i][0], layouts[i][1], note);
 }
 
 static void convolution(uint32_t dtype, int64_t c, int64_t o, int64_t group, int64_t k,

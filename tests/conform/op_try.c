@@ -115,21 +115,21 @@ bool op_try_laid(const ferry_op_desc *op, const char *note, bool in_place, bool 
 void op_try(const ferry_op_desc *op, const char *note, bool in_place)
 {
     static const struct {
-        enum op_lie first, others, out;
-    } lies[] = { { OP_PLAIN, OP_PLAIN, OP_PLAIN }, { OP_LAST, OP_PLAIN, OP_LAST },
+        enum op_layout first, others, out;
+    } layouts[] = { { OP_PLAIN, OP_PLAIN, OP_PLAIN }, { OP_LAST, OP_PLAIN, OP_LAST },
                  { OP_SLICE, OP_PLAIN, OP_SLICE }, { OP_LAST_SLICE, OP_PLAIN, OP_LAST_SLICE },
                  { OP_WIDE, OP_WIDE, OP_WIDE },    { OP_PLAIN, OP_LAST, OP_LAST } };
     bool plain = false;
 
-    for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+    for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
         ferry_op_desc laid = *op;
         bool done;
 
         for (uint32_t k = 0; k < op->n_in; k++)
-            op_lay(&laid.in[k], k ? lies[i].others : lies[i].first);
+            op_lay(&laid.in[k], k ? layouts[i].others : layouts[i].first);
         for (uint32_t k = 0; k < op->n_out; k++)
-            op_lay(&laid.out[k], lies[i].out);
-        if (in_place && lies[i].first != lies[i].out)
+            op_lay(&laid.out[k], layouts[i].out);
+        if (in_place && layouts[i].first != layouts[i].out)
             continue;
         done = op_try_laid(&laid, note, in_place, i % 3 == 0);
         if (done && i && !plain)
