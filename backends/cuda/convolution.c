@@ -20,19 +20,19 @@
  * The three functions of cuDNN. A transposed convolution is another convolution's backward to the
  * data, and its own backward to the data is that convolution's forward.
  */
-enum way { FORWARD, DATA, WEIGHTS };
+enum pass { FORWARD, DATA, WEIGHTS };
 
 /*
  * The operands: `wide` is the image that the window moves over, `narrow` the image with one element
  * per window.
  */
 struct sides {
-    enum way way;
+    enum pass pass;
     const ferry_operand *wide, *narrow, *w;
 };
 
 struct cuda_convolution {
-    enum way way;
+    enum pass pass;
     uint32_t wide_in;                        /* for WEIGHTS: the input that is the wide image */
     void *wide, *narrow, *w, *window, *bias; /* cuDNN's descriptors; the bias may be NULL */
     bool has_bias;
@@ -91,7 +91,7 @@ static bool has_gaps(const ferry_operand *o)
  */
 static bool may_interleave(const struct sides *of)
 {
-    return of->way != WEIGHTS && has_gaps(of->wide) && has_gaps(of->narrow);
+    return of->pass != WEIGHTS && has_gaps(of->wide) && has_gaps(of->narrow);
 }
 
 /*
@@ -257,21 +257,21 @@ static const struct {
     [WEIGHTS] = { 1u << 4 | 1u << 5, 1u << 2 | 1u << 6 },
 };
 
-static bool is_wanted(const struct dnn_choice *choice, const ferry_op_desc *op, enum way way)
+static bool is_wanted(const struct dnn_choice *choice, const ferry_op_desc *op, enum pass pass)
 {
     unsigned kind = 1u << (choice->algorithm & 31);
 
     return choice->status == DNN_SUCCESS && choice->determinism == DNN_DETERMINISTIC &&
            (choice->math == DNN_FMA_MATH || op->math & FERRY_MATH_TF32) &&
-           !(kinds[way].fourier & kind) &&
-           (!(kinds[way].turns & kind) || op->math & FERRY_MATH_WINOGRAD) &&
+           !(kinds[pass].fourier & kind) &&
+           (!(kinds[pass].turns & kind) || op->math & FERRY_MATH_WINOGRAD) &&
            choice->memory <= room_of(op);
 }
 
 static int ask(void *handle, const struct cuda_convolution *c, int *count,
                struct dnn_choice *choice)
 {
-    switch (c->way) {
+    switch (c->pass) {
     case FORWARD:
         return cuda_dnn.choices(handle, c->wide, c->w, c->window, c->narrow, ALGORITHMS, count,
                                 choice);
@@ -303,7 +303,7 @@ static int choose(struct cuda_device *dev, const ferry_op_desc *op, struct cuda_
     }
     pthread_mutex_unlock(&dev->modules->lock);
     for (int i = 0; i < count && !err; i++)
-        if (is_wanted(&choice[i], op, c->way)) {
+        if (is_wanted(&choice[i], op, c->pass)) {
             c->algorithm = choice[i].algorithm;
             c->memory = choice[i].memory;
             return 0;
@@ -319,7 +319,7 @@ int cuda_convolution_create(struct cuda_device *dev, const ferry_op_desc *op,
 
     if (!c)
         return cuda_host->error(FERRY_ENOMEM, "out of host memory for a convolution");
-    c->way = sides_of(op).way;
+    c->pass = sides_of(op).pass;
     c->wide_in = !op->params.window.transposed;
     c->has_bias = ferry_op_own_inputs(op) > 2;
     status = describe_all(op, c);
@@ -352,7 +352,7 @@ static int run_one(const struct cuda_convolution *c, const struct run *r, const 
 {
     const float one = 1, zero = 0;
 
-    switch (c->way) {
+    switch (c->pass) {
     case FORWARD:
         *call = "cudnnConvolutionForward";
         return cuda_dnn.forward(r->handle, &one, c->wide, r->in[0], c->w, r->in[1], c->window,
@@ -386,7 +386,7 @@ int cuda_convolution_run(struct cuda_queue *queue, const struct cuda_convolution
     if (!status && r.in[2]) {
         call = "cudnnAddTensor";
         status = cuda_dnn.add(r.handle, &one, c->bias, r.in[2], &one,
-                              c->way == DATA ? c->wide : c->narrow, r.y);
+                              c->pass == DATA ? c->wide : c->narrow, r.y);
     }
     return status ? cuda_fail_dnn(call, status, queue->stream) : 0;
 }

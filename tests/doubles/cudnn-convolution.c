@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* The tensor that a call computes: y, x or w. */
-enum way { FORWARD, DATA, WEIGHTS };
+enum pass { FORWARD, DATA, WEIGHTS };
 
 /* Kinds of algorithms, by the arithmetic that they are allowed to use. */
 enum trait { PLAIN, LOOSE, TURNED, FOURIER };
@@ -25,7 +25,7 @@ typedef struct {
 
 /* The window moves over x; y has one element for each of its positions. */
 struct work {
-    enum way way;
+    enum pass pass;
     struct shape x_shape, w_shape, v, y_shape;
     bool is_short, is_loose, is_turned; /* with is_turned: rounded like Winograd's algorithm */
     float beta;
@@ -65,21 +65,21 @@ static bool fits(const struct shape *x, const struct shape *w, const struct shap
  * The kind of an algorithm, by the pass and by cuDNN's number; algorithms that cuDNN names and
  * lacks are FOURIER.
  */
-static enum trait trait_of(enum way way, int algorithm)
+static enum trait trait_of(enum pass pass, int algorithm)
 {
     static const enum trait trait[][8] = {
         [FORWARD] = { PLAIN, PLAIN, PLAIN, PLAIN, FOURIER, FOURIER, TURNED, LOOSE },
         [DATA] = { LOOSE, PLAIN, FOURIER, FOURIER, TURNED, TURNED, FOURIER, FOURIER },
         [WEIGHTS] = { LOOSE, PLAIN, FOURIER, LOOSE, FOURIER, TURNED, FOURIER, FOURIER },
     };
-    return trait[way][algorithm & 7];
+    return trait[pass][algorithm & 7];
 }
 
-static size_t memory_of(enum way way, int algorithm, const struct shape *w, const struct shape *y)
+static size_t memory_of(enum pass pass, int algorithm, const struct shape *w, const struct shape *y)
 {
-    if (way == FORWARD && algorithm == 2) /* GEMM: a workspace larger than any caller has */
+    if (pass == FORWARD && algorithm == 2) /* GEMM: a workspace larger than any caller has */
         return (size_t)1 << 40;
-    if (trait_of(way, algorithm) == LOOSE && algorithm > 0)
+    if (trait_of(pass, algorithm) == LOOSE && algorithm > 0)
         return 64 * (size_t)y->size[1] * (size_t)w->size[1];
     return algorithm == 1 ? 1024 + 4 * (size_t)w->size[1] : 0;
 }
@@ -88,7 +88,7 @@ struct known {
     int algorithm, status, determinism, math;
 };
 
-static cudnnStatus_t choices(const char *call, struct handle *h, enum way way,
+static cudnnStatus_t choices(const char *call, struct handle *h, enum pass pass,
                              const struct shape *x, const struct shape *w, const struct shape *v,
                              const struct shape *y, const struct known *known, int all, int most,
                              int *count, choice_t *out)
@@ -102,7 +102,7 @@ static cudnnStatus_t choices(const char *call, struct handle *h, enum way way,
     for (*count = 0; *count < all && *count < most; ++*count)
         out[*count] = (choice_t){ .algorithm = known[*count].algorithm,
                                   .status = known[*count].status,
-                                  .memory = memory_of(way, known[*count].algorithm, w, y),
+                                  .memory = memory_of(pass, known[*count].algorithm, w, y),
                                   .determinism = known[*count].determinism,
                                   .math = known[*count].math };
     return status;
@@ -314,7 +314,7 @@ static void sum_weights(const struct work *t, const int *at, double *sum)
 
 static const struct shape *shape_of_result(const struct work *t)
 {
-    return t->way == FORWARD ? &t->y_shape : t->way == DATA ? &t->x_shape : &t->w_shape;
+    return t->pass == FORWARD ? &t->y_shape : t->pass == DATA ? &t->x_shape : &t->w_shape;
 }
 
 /*
@@ -362,12 +362,12 @@ static void store(const struct work *t, unsigned run, double sum, float *to)
 static void compute_at(const struct work *t, unsigned run, const int *at, double *sum)
 {
     const struct shape *shape = shape_of_result(t);
-    float *result = (t->way == FORWARD ? t->y : t->way == DATA ? t->x : t->w) +
+    float *result = (t->pass == FORWARD ? t->y : t->pass == DATA ? t->x : t->w) +
                     place_of(shape, 2, at) + (int64_t)at[0] * shape->stride[0];
-    int matrix = t->way == WEIGHTS ? shape->size[0] : 1;
+    int matrix = t->pass == WEIGHTS ? shape->size[0] : 1;
 
     memset(sum, 0, sizeof(*sum) * (size_t)matrix * (size_t)shape->size[1]);
-    (t->way == FORWARD ? sum_forward : t->way == DATA ? sum_data : sum_weights)(t, at, sum);
+    (t->pass == FORWARD ? sum_forward : t->pass == DATA ? sum_data : sum_weights)(t, at, sum);
     for (int c = 0; c < shape->size[1]; c++)
         for (int o = 0; o < matrix; o++)
             store(t, run, *sum++,
@@ -378,7 +378,7 @@ static bool compute_all(const struct work *t)
 {
     static unsigned runs;
     const struct shape *shape = shape_of_result(t);
-    int matrix = t->way == WEIGHTS ? shape->size[0] : 1, at[AXES] = { 0 };
+    int matrix = t->pass == WEIGHTS ? shape->size[0] : 1, at[AXES] = { 0 };
     double *sum = malloc(sizeof(*sum) * (size_t)matrix * (size_t)shape->size[1]);
 
     runs++;
@@ -386,7 +386,7 @@ static bool compute_all(const struct work *t)
         free(sum);
         return count_of(shape, 0) == 0;
     }
-    for (at[0] = 0; at[0] < (t->way == WEIGHTS ? 1 : shape->size[0]); at[0]++)
+    for (at[0] = 0; at[0] < (t->pass == WEIGHTS ? 1 : shape->size[0]); at[0]++)
         do
             compute_at(t, runs, at, sum);
         while (next_of(shape, 2, at));
@@ -402,11 +402,11 @@ static int run_convolution(void *argument)
     float *x = NULL, *w = NULL, *y = NULL;
     bool done;
 
-    if (t.way != DATA)
+    if (t.pass != DATA)
         t.x = x = copy_of(&t, t.x, &t.x_shape, 1);
-    if (t.way != WEIGHTS)
-        t.w = w = copy_of(&t, t.w, &t.w_shape, t.way == DATA);
-    if (t.way != FORWARD)
+    if (t.pass != WEIGHTS)
+        t.w = w = copy_of(&t, t.w, &t.w_shape, t.pass == DATA);
+    if (t.pass != FORWARD)
         t.y = y = copy_of(&t, t.y, &t.y_shape, 1);
     done = t.x && t.w && t.y && compute_all(&t);
     free(x);
@@ -451,26 +451,26 @@ static cudnnStatus_t submit_convolution(const struct call *c, struct work *t)
                                                     { c->x, bytes_of(&t->x_shape), NULL },
                                                     { c->w, bytes_of(&t->w_shape), NULL },
                                                     { c->room, c->memory, NULL } };
-    size_t needed = memory_of(t->way, c->algorithm, &t->w_shape, &t->y_shape);
+    size_t needed = memory_of(t->pass, c->algorithm, &t->w_shape, &t->y_shape);
 
-    if (*c->alpha != 1 || (*c->beta != 0 && (*c->beta != 1 || t->way != WEIGHTS)))
+    if (*c->alpha != 1 || (*c->beta != 0 && (*c->beta != 1 || t->pass != WEIGHTS)))
         return refuse(c->name, "scalars other than 1 and 0 are not supported here");
     if (c->memory < needed || (needed && !c->room))
         return refuse(c->name, "a workspace smaller than the algorithm needs");
     if ((uintptr_t)c->room % 16)
         return refuse(c->name, "a workspace that is not aligned");
     for (int i = 0; i < 3; i++)
-        if (i != (int)t->way && overlap(&operands[i], &operands[t->way]))
+        if (i != (int)t->pass && overlap(&operands[i], &operands[t->pass]))
             return refuse(c->name, "an output over an input");
     t->beta = *c->beta;
     t->is_short = t->v.math != FMA_MATH;
-    t->is_turned = trait_of(t->way, c->algorithm) >= TURNED;
-    t->is_loose = trait_of(t->way, c->algorithm) == LOOSE;
+    t->is_turned = trait_of(t->pass, c->algorithm) >= TURNED;
+    t->is_loose = trait_of(t->pass, c->algorithm) == LOOSE;
     return status_of(ferry_cuda_double_submit(c->name, c->handle->context, c->handle->stream,
                                               run_convolution, t, sizeof(*t), operands, places, 4));
 }
 
-static cudnnStatus_t convolve(const struct call *c, enum way way, const struct shape *xs,
+static cudnnStatus_t convolve(const struct call *c, enum pass pass, const struct shape *xs,
                               const struct shape *ws, const struct shape *v, const struct shape *ys)
 {
     cudnnStatus_t status = begin(c->name, c->handle);
@@ -481,7 +481,7 @@ static cudnnStatus_t convolve(const struct call *c, enum way way, const struct s
     if (!are_set(xs, ws, v, ys) || !fits(xs, ws, v, ys))
         return refuse(c->name, "shapes that do not match");
     memset(&t, 0, sizeof(t));
-    t.way = way;
+    t.pass = pass;
     t.x_shape = *xs, t.w_shape = *ws, t.v = *v, t.y_shape = *ys;
     return submit_convolution(c, &t);
 }
