@@ -311,7 +311,7 @@ static int copy_rows(ferry_layer *layer, const struct hdf5_data *s, ferry_blob *
  * Called after the last row of a file: opens the next file, or starts another epoch of a single
  * file.
  */
-static int go_on(ferry_layer *layer, struct hdf5_data *s)
+static int next_file(ferry_layer *layer, struct hdf5_data *s)
 {
     int next = (s->file + 1) % s->n_files;
 
@@ -338,7 +338,7 @@ static int skip_rows(ferry_layer *layer, struct hdf5_data *s, int64_t n)
     for (; !err && n; n -= some) {
         some = 0;
         if (s->row == s->rows)
-            err = go_on(layer, s);
+            err = next_file(layer, s);
         if (err)
             break;
         some = s->rows - s->row < n ? s->rows - s->row : n;
@@ -351,7 +351,7 @@ static int skip_rows(ferry_layer *layer, struct hdf5_data *s, int64_t n)
 static int read_rows(ferry_layer *layer, struct hdf5_data *s, ferry_blob **tops, int64_t *at)
 {
     int64_t n, most = s->reader.ranks > 1 ? 1 : s->batch - *at;
-    int err = s->row == s->rows ? go_on(layer, s) : 0;
+    int err = s->row == s->rows ? next_file(layer, s) : 0;
 
     if (err)
         return err;

@@ -140,7 +140,7 @@ static int put_label(ferry_blob *blob, int64_t item, int32_t label)
 }
 
 /* Moves to the next record of this rank. */
-static int go_on(ferry_layer *layer)
+static int next_record(ferry_layer *layer)
 {
     struct ferry__pictures *s = ferry_layer_state(layer);
     uint64_t k;
@@ -172,7 +172,7 @@ static int read_items(ferry_layer *layer, struct ferry__batch *batch)
         if (!err)
             err = put_label(labels, item, label);
         if (!err)
-            err = go_on(layer);
+            err = next_record(layer);
     }
     return err;
 }

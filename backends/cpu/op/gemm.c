@@ -421,7 +421,7 @@ static bool can_go_on(const struct cpu_gemm_run *r)
 }
 
 /* Processes together as many of `tiles` of one line as fit into the first-level cache. */
-static void go_on(const struct task *task, const struct place *place, int64_t tiles,
+static void join_tiles(const struct task *task, const struct place *place, int64_t tiles,
                   struct cpu_tile *tile)
 {
     const struct cpu_gemm *g = task->run->plan;
@@ -468,7 +468,7 @@ static void do_tiles(const struct task *task, int64_t first, int64_t rows, int64
             find_place(task, first, place);
         tile->tiles = 1;
         if (goes_on && lie >= 2 * place->rows)
-            go_on(task, place, least(alike, lie / place->rows), tile);
+            join_tiles(task, place, least(alike, lie / place->rows), tile);
         if (g->form == CPU_GEMM_BF16_PAIRS)
             multiply_pairs(task, place, tile);
         else
