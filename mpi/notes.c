@@ -55,7 +55,7 @@ static void nap(long ms)
 }
 
 /* From now on every operation fails with `line`. Returns whether to inform the other ranks. */
-static bool give_up(ferry_mpi *m, const char *line)
+static bool fail_all(ferry_mpi *m, const char *line)
 {
     bool tells;
 
@@ -102,7 +102,7 @@ void ferry_mpi_fail(ferry_mpi *m, const char *line)
 {
     if (!m || !line || (!m->threaded && ferry__mpi_may_call(m)))
         return;
-    if (give_up(m, line))
+    if (fail_all(m, line))
         send_note(m, line);
     ferry__mpi_wait_all(m);
 }

@@ -371,7 +371,7 @@ static bool is_import(const struct ferry__request *req)
  * Undoes what a failed access began. If it must not wait, a new import stays: its end would wait
  * for the device.
  */
-static int give_up(struct ferry__request *req, struct ferry__replica *r, bool fresh,
+static int undo_access(struct ferry__request *req, struct ferry__replica *r, bool fresh,
                    uint32_t before, int err)
 {
     ferry_memory *m = req->m;
@@ -455,7 +455,7 @@ static int access_slot(struct ferry__request *req, ferry_ref *out)
     if (!err && done && *ferry__replica_filled(m, req->slot) < m->used)
         err = ferry__enter_fill_tail(req, r);
     if (err)
-        return give_up(req, r, fresh || (!aliased && ferry__replica_is_imported(m, req->slot)),
+        return undo_access(req, r, fresh || (!aliased && ferry__replica_is_imported(m, req->slot)),
                        before, err);
     if (!done) { /* the prefetch has made the first of two copies */
         if (fresh)

@@ -34,7 +34,7 @@ static struct {
 /*
  * Truncates the file after the last complete event, because a part of an event is not valid JSON.
  */
-static void give_up(int error)
+static void end_file(int error)
 {
     out.failed = true;
     out.error = error;
@@ -54,7 +54,7 @@ void ferry__trace_file_flush(void)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {
-            give_up(errno);
+            end_file(errno);
             return;
         }
         at += n;

@@ -106,7 +106,7 @@ static void keep(struct worker *w, struct kept *k, int round)
     unlock(w);
 }
 
-static void give_up(struct worker *w, struct kept *k)
+static void release_kept(struct worker *w, struct kept *k)
 {
     unsigned char back[4096];
 
@@ -149,13 +149,13 @@ static void *work(void *arg)
     for (int round = 0; round < ROUNDS; round++) {
         struct kept *k = &kept[round % LIVE];
 
-        give_up(w, k);
+        release_kept(w, k);
         keep(w, k, round);
         round_trip(w, block, 1 + round * 7 % 2000, round);
         pinned();
     }
     for (int i = 0; i < LIVE; i++)
-        give_up(w, &kept[i]);
+        release_kept(w, &kept[i]);
     kit_ok(kit.ops.free(kit.dev, w->queue, block), "free");
     kit_scratch_end();
     if (several)

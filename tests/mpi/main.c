@@ -23,7 +23,7 @@ void ranks_fail(const char *file, int line, const char *what)
     fflush(stdout);
 }
 
-static void give_up(const char *what)
+static void fail(const char *what)
 {
     fprintf(stderr, "rank %d: %s: %s\n", rank, what, ferry_last_error());
     MPI_Abort(MPI_COMM_WORLD, 1);
@@ -32,7 +32,7 @@ static void give_up(const char *what)
 void ranks_open(const ferry_mpi_options *o)
 {
     if (ferry_mpi_open(o, &mpi))
-        give_up("ferry_mpi_open");
+        fail("ferry_mpi_open");
 }
 
 ferry_blob *ranks_blob(ferry_dtype dtype, int64_t count)
@@ -40,7 +40,7 @@ ferry_blob *ranks_blob(ferry_dtype dtype, int64_t count)
     ferry_blob *b;
 
     if (ferry_blob_create(dev, dtype, &count, 1, &b))
-        give_up("ferry_blob_create");
+        fail("ferry_blob_create");
     ferry_blob_set_name(b, "numbers");
     return b;
 }
@@ -85,7 +85,7 @@ int main(int argc, char **argv)
         MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     }
     if (ferry_runtime_open(NULL, &rt) || ferry_runtime_get_device(rt, NULL, &dev))
-        give_up("no device");
+        fail("no device");
     if (!strcmp(word, "collective"))
         status = run(collective_cases);
     else if (!strcmp(word, "levels"))

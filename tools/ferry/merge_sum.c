@@ -208,7 +208,7 @@ static int write_span(const struct worker *w, int64_t number, int64_t n)
 }
 
 /* Stores an error. Messages are per thread, so the message is copied with the code. */
-static void give_up(struct sum *s, int err)
+static void store_error(struct sum *s, int err)
 {
     pthread_mutex_lock(&s->order_lock);
     if (!s->err) {
@@ -287,7 +287,7 @@ static void *run_worker(void *arg)
             err = write_span(w, i, n);
     }
     if (err)
-        give_up(w->s, err);
+        store_error(w->s, err);
     return NULL;
 }
 
