@@ -116,7 +116,7 @@ static int restore(const struct training *t, ferry_solver *s)
 }
 
 /* Reports the batch of all ranks, whose size matters for the learning rate. */
-static void tell_ranks(const struct training *t, const ferry_solver *s)
+static void report_batch(const struct training *t, const ferry_solver *s)
 {
     long long images = (long long)images_of(s, t->ranks.count);
 
@@ -140,7 +140,7 @@ static int train(struct training *t, ferry_solver *s)
         return status;
     ferry_solver_on_iteration(s, after_iteration, t);
     catch_signals(s);
-    tell_ranks(t, s);
+    report_batch(t, s);
     ferry_log_write(FERRY_LOG_INFO, "Starting Optimization");
     if (ferry_solver_solve(s))
         status = fail(t, s);
