@@ -79,6 +79,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/import/ops_binary.c \
 	%D%/import/ops_conv.c \
 	%D%/import/ops_element.c \
+	%D%/import/ops_erf.c \
 	%D%/import/ops_norm.c \
 	%D%/import/ops_pool.c \
 	%D%/import/ops_shape.c \

@@ -11,6 +11,17 @@
 #include "net/import/tensor.h"
 #include "net/model/names.h"
 
+/* The functions of x of which GELU is made: x / √2, its erf, erf + 1, and that times x or 0.5. */
+enum ferry__import_erf {
+    FERRY__IMPORT_ERF_NONE,
+    FERRY__IMPORT_OVER_ROOT_2,
+    FERRY__IMPORT_ERF,
+    FERRY__IMPORT_ERF_PLUS_1,
+    FERRY__IMPORT_TWICE_GELU,
+    FERRY__IMPORT_PHI,
+    FERRY__IMPORT_GELU
+};
+
 /* A value of the graph, or an intermediate one between two layers of a node. */
 struct ferry__import_value {
     const char *name; /* the name in the graph; NULL for an intermediate */
@@ -28,6 +39,9 @@ struct ferry__import_value {
      * value: the other value. */
     struct ferry__import_value *gate_of;
     bool hard;
+    /* Set for a part of GELU that no layer computes: the function, and its argument. */
+    enum ferry__import_erf erf;
+    struct ferry__import_value *erf_of;
     /* parts and axis, for a concatenation: its inputs and its axis; join: the last concatenation
      * that begins with this value. */
     struct ferry__import_value **parts, *join;

@@ -39,6 +39,14 @@ void ferry__import_binary(struct ferry__import *im);
 void ferry__import_extreme(struct ferry__import *im);
 void ferry__import_sum(struct ferry__import *im);
 
+/* ops_erf.c */
+void ferry__import_erf(struct ferry__import *im);
+/*
+ * Converts the node if it is x ∘ u with a part of GELU, or begins one; false: it is neither.
+ */
+bool ferry__import_erf_step(struct ferry__import *im, struct ferry__import_value *x,
+                            struct ferry__import_value *u);
+
 /* ops_norm.c */
 void ferry__import_batch_norm(struct ferry__import *im);
 void ferry__import_instance_norm(struct ferry__import *im);

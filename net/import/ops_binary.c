@@ -223,7 +223,7 @@ void ferry__import_binary(struct ferry__import *im)
     enum operation operation = operation_of(im);
     struct ferry__import_value *x = ferry__import_input(im, 0), *u = ferry__import_input(im, 1), *y;
 
-    if (im->err)
+    if (im->err || ferry__import_erf_step(im, x, u))
         return;
     if (x->gate_of || u->gate_of)
         y = ferry__import_map(im, x->gate_of ? u : x,

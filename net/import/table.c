@@ -21,6 +21,7 @@ static const struct ferry__import_op table[] = {
     { "Div", ferry__import_binary },
     { "Dropout", ferry__import_identity },
     { "Elu", ferry__import_unary },
+    { "Erf", ferry__import_erf },
     { "Exp", ferry__import_unary },
     { "Expand", ferry__import_tile },
     { "Flatten", ferry__import_reshape_op },

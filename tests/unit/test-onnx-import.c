@@ -388,6 +388,101 @@ static void a_concatenation_that_begins_like_the_last_one_takes_it(void)
     fx_end();
 }
 
+/* A TensorProto of one FLOAT, without axes. */
+static struct message number_of(const char *name, float value)
+{
+    struct message out = { .size = 0 };
+
+    integer(&out, 2, 1);
+    string(&out, 8, name);
+    bytes(&out, 9, &value, sizeof value);
+    return out;
+}
+
+/* A graph of x (2, 3) with the numbers of GELU, and five nodes at most. */
+static struct message graph_with_erf(const char *const nodes[5][4])
+{
+    static const int64_t shape[] = { 2, 3 };
+    struct message out = { .size = 0 }, x = value_of("x", 2, shape), y = value_of("y", 2, shape);
+    const struct message numbers[] = { number_of("root", 1.41421354f),
+                                       number_of("inverse", 0.707106769f), number_of("one", 1),
+                                       number_of("half", 0.5f) };
+
+    for (int i = 0; i < 5 && nodes[i][0]; i++) {
+        struct message node = node_of(nodes[i][0], nodes[i][1], nodes[i][2], nodes[i][3]);
+
+        message(&out, 1, &node);
+    }
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        message(&out, 5, &numbers[i]);
+    message(&out, 11, &x);
+    message(&out, 12, &y);
+    return out;
+}
+
+static void erf_of_gelu_becomes_gelu(void)
+{
+    static const char *const forms[][5][4] = {
+        { { "Div", "x", "root", "a" },
+          { "Erf", "a", NULL, "b" },
+          { "Add", "b", "one", "c" },
+          { "Mul", "x", "c", "d" },
+          { "Mul", "d", "half", "y" } },
+        { { "Mul", "inverse", "x", "a" },
+          { "Erf", "a", NULL, "b" },
+          { "Add", "one", "b", "c" },
+          { "Mul", "half", "c", "d" },
+          { "Mul", "d", "x", "y" } },
+    };
+
+    dev = fx_device();
+    for (size_t k = 0; k < sizeof forms / sizeof forms[0]; k++) {
+        struct message graph = graph_with_erf(forms[k]);
+        ferry_net *net = NULL;
+        const float *y, *x;
+        int64_t n;
+
+        FX_OK(ferry_net_open(dev, write_model(&graph), NULL, &net));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(net);
+        CU_ASSERT_EQUAL(ferry_net_layer_count(net), 2); /* the input and GELU */
+        y = answer(net, &n);
+        x = ferry_blob_host_data(ferry_net_input_at(net, 0));
+        CU_ASSERT_EQUAL_FATAL(n, 6);
+        for (int i = 0; i < 6; i++)
+            CU_ASSERT(fabs((double)y[i] - (double)x[i] * erfc((double)-x[i] / sqrt(2.0)) / 2) <
+                      1e-6);
+        ferry_net_close(net);
+    }
+    fx_end();
+}
+
+static void another_erf_is_refused(void)
+{
+    static const char *const forms[][5][4] = {
+        { { "Erf", "x", NULL, "y" } },
+        { { "Div", "x", "root", "a" }, { "Erf", "a", NULL, "y" } },
+        { { "Div", "x", "root", "a" }, { "Erf", "a", NULL, "b" }, { "Add", "b", "half", "y" } },
+        { { "Div", "x", "root", "a" },
+          { "Erf", "a", NULL, "b" },
+          { "Add", "b", "one", "c" },
+          { "Mul", "c", "one", "y" } },
+        { { "Div", "x", "root", "a" },
+          { "Erf", "a", NULL, "b" },
+          { "Add", "b", "one", "c" },
+          { "Mul", "c", "x", "d" },
+          { "Mul", "d", "x", "y" } },
+        { { "Div", "x", "half", "a" }, { "Erf", "a", NULL, "b" }, { "Add", "b", "one", "y" } },
+    };
+
+    dev = fx_device();
+    for (size_t k = 0; k < sizeof forms / sizeof forms[0]; k++) {
+        struct message graph = graph_with_erf(forms[k]);
+
+        refused(&graph, FERRY_EUNSUPPORTED, "Erf is not a part of GELU here");
+    }
+    fx_end();
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(an_exported_net_reads_back_as_the_same_function),
     FERRY_TEST(the_forms_of_a_tensor_are_read_alike),
@@ -395,6 +490,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_tensor_that_its_bytes_do_not_fill_is_refused),
     FERRY_TEST(an_open_first_axis_is_one_and_may_be_reshaped),
     FERRY_TEST(a_concatenation_that_begins_like_the_last_one_takes_it),
+    FERRY_TEST(erf_of_gelu_becomes_gelu),
+    FERRY_TEST(another_erf_is_refused),
 };
 
 int main(int argc, char **argv)
