@@ -45,7 +45,7 @@ def check_arrows(events, slices, copies):
             ends[e["ph"]][e["id"]] = e
     whole = [(ends["s"][i], f) for i, f in ends["f"].items() if i in ends["s"]]
     if len(whole) != len(ends["f"]) or len(whole) < copies:
-        fail(f"{len(whole)} whole arrows of {len(ends['f'])}, at least {copies} are due")
+        fail(f"{len(whole)} complete arrows of {len(ends['f'])}, expected at least {copies}")
     for s, f in whole:
         if f["ts"] < s["ts"]:
             fail(f"arrow {s['id']} ends before it begins")

@@ -92,7 +92,7 @@ static void weights_that_cannot_be_read_are_refused(void)
     CU_ASSERT(!is_written());
 }
 
-/* With a python3 that behaves like one killed at the script's end. */
+/* Runs `ferry export --check` with this script as python3. Returns the exit status. */
 static int check_with(const char *python)
 {
     char *path = getenv("PATH"), *before = strdup(path ? path : ""), with[8192];
