@@ -74,6 +74,44 @@ INLINE vec NAME(hard_swish)(vec x, vec h)
     return (vec)((ivec)y & ~(ivec)(h <= zero));
 }
 
+#if HAVE_AVX512 || HAVE_AVX2 || HAVE_NEON
+/*
+ * (1 + 2·t) · e^(t²) · erfc(t) for t ≥ 0, a polynomial of (t − 3.75) / (t + 3.75): the transformation
+ * of M. M. Shepherd and J. G. Laframboise, "Chebyshev approximation of (1 + 2x) exp(x²) erfc x in 0 ≤
+ * x < ∞", Mathematics of Computation 36, 1981. The coefficients are a fit by least squares at
+ * Chebyshev's points of 0 ≤ t ≤ 20, with an error of 3.5e-8.
+ */
+INLINE vec NAME(scaled_erfc)(vec t)
+{
+    static const float factors[] = { 0x1.a69378p-11f, 0x1.9ea8bp-10f,  -0x1.527888p-7f,
+                                     0x1.d033fp-6f,   -0x1.dec66ap-5f, 0x1.7a38d6p-4f,
+                                     -0x1.bdd8cap-4f, 0x1.50fb1cp-4f,  0x1.d657e6p-9f,
+                                     -0x1.1f3658p-3f, 0x1.3ccdap+0f };
+    const vec u = (t - SPLAT(3.75f)) / (t + SPLAT(3.75f));
+    vec sum = SPLAT(factors[0]);
+
+    for (unsigned i = 1; i < sizeof(factors) / sizeof(factors[0]); i++)
+        sum = FMA(sum, u, SPLAT(factors[i]));
+    return sum;
+}
+
+/*
+ * Computes x · Φ(x). For x < 0, Φ(x) is e^(−x²/2) times a slowly falling function, so that its
+ * relative error stays small; the rounding error of x²/2 is a factor of e^(−x²/2).
+ */
+INLINE vec NAME(gelu)(vec x)
+{
+    const vec zero = { 0 }, one = SPLAT(1.0f);
+    const vec size = CLIP((vec)((ivec)x & 0x7fffffff), zero, SPLAT(28.0f)); /* Φ(−28) is 0 */
+    const vec t = size * SPLAT(0x1.6a09e6p-1f), half = size * SPLAT(0.5f), square = half * size;
+    vec tail = NAME(exp)(zero - square);
+
+    tail -= tail * FMA(half, size, zero - square);
+    tail = SPLAT(0.5f) * tail * NAME(scaled_erfc)(t) / (one + t + t);
+    return SELECT_POSITIVE(x * (one - tail), x * tail);
+}
+#endif
+
 /* ---- unary ---------------------------------------------------------------------------------- */
 
 /* Computes an expression for each element; the last elements use a vector of their own. */
@@ -132,6 +170,9 @@ TARGET static bool NAME(unary)(uint32_t function, double da, double db, double d
         FUNCTION(HARD_SWISH, NAME(hard_swish)(v, a * v + b))
         FUNCTION(HARD_SIGMOID, CLIP(a * v + b, zero, one))
         FUNCTION(SOFTSIGN, v / (one + (vec)((ivec)v & 0x7fffffff)))
+#if HAVE_AVX512 || HAVE_AVX2 || HAVE_NEON
+        FUNCTION(GELU, NAME(gelu)(v))
+#endif
     case FERRY_UNARY_POWER:
         if (da == 1)
             EACH(b * v + c);
