@@ -174,7 +174,7 @@ other_builders() {
         check the_program_runs_on_the_template runs_on acme:0
         check the_program_runs_on_the_grown_template runs_on acme_queues:0
         check a_new_plugin_is_ready_to_build build_new_plugin
-        check a_new_plugin_computes_every_operation build_operations
+        check a_plugin_of_new_plugin_computes_every_operation build_operations
         if [ -n "$DESTDIR" ]; then
             skip the_page_of_whole_nets_holds 'the page expects ferry in its own prefix'
         else

@@ -237,7 +237,7 @@ static void halves_and_bfloats_are_converted(void)
 }
 
 /* At the largest error 2^1 differs by 2^-21. The manual's special values are exact. */
-static void approximations_have_an_edge(void)
+static void approximate_instructions_have_a_largest_error(void)
 {
     static const struct value exact[] = {
         { "ex2.approx.ftz.f32 %r9, 0f3F800000;", 'w', 0x40000000 },
@@ -380,7 +380,7 @@ static void check_product(const char *statements, unsigned below)
     }
 }
 
-static void a_product_of_matrices_has_its_elements_where_ptx_documents_them(void)
+static void matrix_fragments_have_the_layout_that_ptx_documents(void)
 {
     check_product(FRAGMENTS UNIT("0x3c00") NUMBERS("f16") "mov.u32 %f5, %f4;\n" M16N8K8("f16"), 0);
     check_product(
@@ -393,7 +393,7 @@ static void a_product_of_matrices_has_its_elements_where_ptx_documents_them(void
 }
 
 /* 1 and eight products of 2^-26, in rows 0 to 7. */
-static void a_product_of_matrices_has_any_rounding(void)
+static void matrix_products_accept_any_rounding(void)
 {
     static const char sum[] = FRAGMENTS "mov.u32 %f4, 0x08000800; mov.u32 %f10, %f4;\n"
                                         "mov.u32 %f8, 0f3F800000;\n" M16N8K8("f16")
@@ -408,7 +408,7 @@ static void a_product_of_matrices_has_any_rounding(void)
 }
 
 /* Lanes that went different ways meet where the ways join. */
-static void lanes_meet_after_a_branch(void)
+static void lanes_reconverge_after_a_branch(void)
 {
     uint64_t out[LANES];
 
@@ -428,12 +428,12 @@ int main(int argc, char **argv)
         FERRY_TEST(floats_are_rounded_once),
         FERRY_TEST(conversions_are_rounded_and_saturated),
         FERRY_TEST(halves_and_bfloats_are_converted),
-        FERRY_TEST(approximations_have_an_edge),
+        FERRY_TEST(approximate_instructions_have_a_largest_error),
         FERRY_TEST(memory_is_accessed_in_every_space),
         FERRY_TEST(lanes_exchange_values),
-        FERRY_TEST(lanes_meet_after_a_branch),
-        FERRY_TEST(a_product_of_matrices_has_its_elements_where_ptx_documents_them),
-        FERRY_TEST(a_product_of_matrices_has_any_rounding),
+        FERRY_TEST(lanes_reconverge_after_a_branch),
+        FERRY_TEST(matrix_fragments_have_the_layout_that_ptx_documents),
+        FERRY_TEST(matrix_products_accept_any_rounding),
     };
 
     return ferry_test_main(argc, argv, "ptx-opcodes", cases, FERRY_TEST_COUNT(cases));

@@ -195,7 +195,7 @@ static void fails_to_parse(const char *text, const char *want)
 }
 
 #define ENTRY ".version 8.0\n.target sm_80\n.visible .entry test()\n{\n.reg .b32 %r<4>;\n"
-static void an_error_of_a_text_names_its_line(void)
+static void an_error_in_a_ptx_text_names_its_line(void)
 {
     fails_to_parse(ENTRY "add.s32 %r1, %r2, 1;\nfrobnicate.b32 %r1, %r2;\n}\n",
                    "PTX line 7: opcode 'frobnicate.b32' is not known");
@@ -216,7 +216,7 @@ static void an_error_of_a_text_names_its_line(void)
     fails_to_parse(".func f()\n{\n}\n", "PTX line 1: '.func' is not known here");
 }
 
-static void options_have_words(void)
+static void options_are_parsed_from_words(void)
 {
     struct ptx_options options;
 
@@ -249,7 +249,7 @@ static void tickets(struct rig *r, const char *options)
     end(r);
 }
 
-static void orders_are_as_asked_for(void)
+static void threads_run_in_the_order_of_the_option(void)
 {
     static struct rig r, again;
 
@@ -273,7 +273,7 @@ static void orders_are_as_asked_for(void)
  * In `turns`, the first thread of each warp takes three tickets with branches between them: out[3 *
  * warp + n], over all blocks.
  */
-static void warps_and_blocks_take_turns(void)
+static void warps_and_blocks_are_interleaved_on_request(void)
 {
     static struct rig r;
 
@@ -301,10 +301,10 @@ int main(int argc, char **argv)
         FERRY_TEST(a_barrier_that_not_all_threads_reach_faults),
         FERRY_TEST(a_shuffle_without_its_source_faults),
         FERRY_TEST(an_index_beyond_the_targets_of_a_branch_faults),
-        FERRY_TEST(an_error_of_a_text_names_its_line),
-        FERRY_TEST(options_have_words),
-        FERRY_TEST(orders_are_as_asked_for),
-        FERRY_TEST(warps_and_blocks_take_turns),
+        FERRY_TEST(an_error_in_a_ptx_text_names_its_line),
+        FERRY_TEST(options_are_parsed_from_words),
+        FERRY_TEST(threads_run_in_the_order_of_the_option),
+        FERRY_TEST(warps_and_blocks_are_interleaved_on_request),
     };
 
     return ferry_test_main(argc, argv, "ptx", cases, FERRY_TEST_COUNT(cases));

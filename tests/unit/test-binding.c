@@ -115,7 +115,7 @@ static void an_unaligned_slice_is_computed_on_the_host_and_counted(void)
     wx_end();
 }
 
-static void a_slice_that_begins_elsewhere_is_computed_on_the_host(void)
+static void a_misaligned_slice_is_computed_on_the_host(void)
 {
     const int64_t shape[] = { 128, N };
     ferry_blob *parent = NULL, *slice = NULL;
@@ -140,7 +140,7 @@ static void a_slice_that_begins_elsewhere_is_computed_on_the_host(void)
     wx_end();
 }
 
-static void strict_says_both_numbers(void)
+static void strict_reports_the_offset_and_the_alignment(void)
 {
     ferry_runtime *rt = NULL;
     ferry_device *dev = NULL;
@@ -190,8 +190,8 @@ static void a_block_beyond_the_largest_binding_is_refused_with_both_numbers(void
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_device_reports_the_requirements_of_its_kernels),
     FERRY_TEST(an_unaligned_slice_is_computed_on_the_host_and_counted),
-    FERRY_TEST(a_slice_that_begins_elsewhere_is_computed_on_the_host),
-    FERRY_TEST(strict_says_both_numbers),
+    FERRY_TEST(a_misaligned_slice_is_computed_on_the_host),
+    FERRY_TEST(strict_reports_the_offset_and_the_alignment),
     FERRY_TEST(a_block_beyond_the_largest_binding_is_refused_with_both_numbers),
 };
 

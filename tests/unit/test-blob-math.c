@@ -88,7 +88,7 @@ static void check_update(const struct update_cell *cell, ferry_dtype dtype)
                (int)cell->data, (int)cell->diff);
 }
 
-static void every_cell_of_the_update_table_ends_in_its_states_at_its_price(void)
+static void every_cell_of_the_update_table_has_its_states_and_copy_counts(void)
 {
     fx_device();
     for (size_t t = 0; t < FERRY_TEST_COUNT(fx_floats); t++)
@@ -98,7 +98,7 @@ static void every_cell_of_the_update_table_ends_in_its_states_at_its_price(void)
 }
 
 /* If host and device share the bytes, the data must not have moved between them by then. */
-static void an_update_without_memory_for_diff_leaves_data_as_it_was(void)
+static void an_update_without_memory_for_diff_leaves_data_unchanged(void)
 {
     ferry_device *dev = fx_device();
     ferry_blob *b = FX_BLOB(FERRY_F32, 2, 3, 4);
@@ -158,7 +158,7 @@ static void check_sums(ferry_dtype dtype, ferry_memory_head_state head, bool dif
     ferry_blob_destroy(b);
 }
 
-static void sums_are_computed_where_the_head_is(void)
+static void sums_are_computed_on_the_side_of_the_head(void)
 {
     fx_device();
     for (size_t t = 0; t < FERRY_TEST_COUNT(fx_floats); t++)
@@ -189,7 +189,7 @@ static void check_scale(ferry_dtype dtype, ferry_memory_head_state head, bool di
     ferry_blob_destroy(b);
 }
 
-static void scale_works_where_the_head_is_and_leaves_the_other_half_alone(void)
+static void scale_runs_on_the_side_of_the_head_and_keeps_the_other_half(void)
 {
     fx_device();
     for (size_t t = 0; t < FERRY_TEST_COUNT(fx_floats); t++)
@@ -202,7 +202,7 @@ static void scale_works_where_the_head_is_and_leaves_the_other_half_alone(void)
 
 /* ---- fill and single elements --------------------------------------------------------------- */
 
-static void fill_sets_every_element_where_the_data_is(void)
+static void fill_sets_every_element_on_the_side_of_the_data(void)
 {
     fx_device();
     for (int t = 0; t < FERRY_DTYPE_COUNT; t++)
@@ -311,7 +311,7 @@ static void check_empty(ferry_blob *b)
     ferry_blob_destroy(b);
 }
 
-static void blobs_of_no_elements_compute_nothing_and_do_not_crash(void)
+static void arithmetic_on_empty_blobs_does_nothing(void)
 {
     fx_device();
     check_empty(fx_blob(FERRY_F32, FERRY_UNSHAPED, NULL));
@@ -321,7 +321,7 @@ static void blobs_of_no_elements_compute_nothing_and_do_not_crash(void)
     fx_end();
 }
 
-static void a_scalar_computes(void)
+static void arithmetic_works_on_a_scalar(void)
 {
     ferry_blob *b;
     double value = 0;
@@ -337,7 +337,7 @@ static void a_scalar_computes(void)
     fx_end();
 }
 
-static void sums_need_somewhere_to_put_their_result(void)
+static void sums_with_a_null_result_are_refused(void)
 {
     ferry_blob *b;
 
@@ -351,18 +351,18 @@ static void sums_need_somewhere_to_put_their_result(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(every_cell_of_the_update_table_ends_in_its_states_at_its_price),
-    FERRY_TEST(an_update_without_memory_for_diff_leaves_data_as_it_was),
+    FERRY_TEST(every_cell_of_the_update_table_has_its_states_and_copy_counts),
+    FERRY_TEST(an_update_without_memory_for_diff_leaves_data_unchanged),
     FERRY_TEST(an_update_of_data_never_written_is_an_error_whatever_the_diff),
-    FERRY_TEST(sums_are_computed_where_the_head_is),
-    FERRY_TEST(scale_works_where_the_head_is_and_leaves_the_other_half_alone),
-    FERRY_TEST(fill_sets_every_element_where_the_data_is),
+    FERRY_TEST(sums_are_computed_on_the_side_of_the_head),
+    FERRY_TEST(scale_runs_on_the_side_of_the_head_and_keeps_the_other_half),
+    FERRY_TEST(fill_sets_every_element_on_the_side_of_the_data),
     FERRY_TEST(a_fill_that_an_integer_cannot_hold_changes_nothing),
     FERRY_TEST(single_elements_are_read_in_any_dtype),
     FERRY_TEST(arithmetic_on_integers_is_unsupported),
-    FERRY_TEST(blobs_of_no_elements_compute_nothing_and_do_not_crash),
-    FERRY_TEST(a_scalar_computes),
-    FERRY_TEST(sums_need_somewhere_to_put_their_result),
+    FERRY_TEST(arithmetic_on_empty_blobs_does_nothing),
+    FERRY_TEST(arithmetic_works_on_a_scalar),
+    FERRY_TEST(sums_with_a_null_result_are_refused),
 };
 
 int main(int argc, char **argv)

@@ -133,7 +133,7 @@ static void a_source_never_written_copies_as_zeros(void)
     fx_end();
 }
 
-static void copies_of_itself_and_of_nothing_are_harmless(void)
+static void copying_a_blob_to_itself_or_an_empty_blob_works(void)
 {
     ferry_blob *a, *b;
 
@@ -289,7 +289,7 @@ static void a_sharer_cannot_run_past_the_owners_buffer(void)
     fx_end();
 }
 
-static void a_small_sharer_does_not_cut_the_owners_values_short(void)
+static void a_smaller_sharer_does_not_truncate_the_owners_values(void)
 {
     ferry_blob *owner, *sharer;
 
@@ -341,7 +341,7 @@ static ferry_blob *slice_of(const ferry_blob *parent, int64_t start, int64_t cou
     return s;
 }
 
-static void a_slice_is_a_window_on_its_parent(void)
+static void a_slice_shares_the_elements_of_its_parent(void)
 {
     ferry_blob *parent, *slice;
 
@@ -498,16 +498,16 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_copy_between_different_shapes_needs_the_flag),
     FERRY_TEST(a_copy_runs_where_the_source_is),
     FERRY_TEST(a_source_never_written_copies_as_zeros),
-    FERRY_TEST(copies_of_itself_and_of_nothing_are_harmless),
+    FERRY_TEST(copying_a_blob_to_itself_or_an_empty_blob_works),
     FERRY_TEST(a_copy_converts_between_every_pair_of_dtypes),
     FERRY_TEST(integers_saturate_and_nan_becomes_zero),
     FERRY_TEST(sharers_see_one_anothers_writes_and_adoptions),
     FERRY_TEST(a_diff_can_be_shared_too),
     FERRY_TEST(sharing_needs_equal_counts_and_dtypes),
     FERRY_TEST(a_sharer_cannot_run_past_the_owners_buffer),
-    FERRY_TEST(a_small_sharer_does_not_cut_the_owners_values_short),
+    FERRY_TEST(a_smaller_sharer_does_not_truncate_the_owners_values),
     FERRY_TEST(a_copy_moves_the_bytes_that_the_sharers_need),
-    FERRY_TEST(a_slice_is_a_window_on_its_parent),
+    FERRY_TEST(a_slice_shares_the_elements_of_its_parent),
     FERRY_TEST(an_overwrite_through_a_slice_keeps_the_other_elements),
     FERRY_TEST(arithmetic_on_a_slice_stays_inside_it),
     FERRY_TEST(a_slice_outlives_its_parent_and_its_growth),

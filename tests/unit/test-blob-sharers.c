@@ -16,7 +16,7 @@ static void needs(ferry_blob *b, size_t bytes)
     FX_OK(ferry_memory_adopt(m, NULL, ref, sizeof(own), 0, NULL, NULL));
 }
 
-static void the_furthest_sharer_says_how_much_is_in_use(void)
+static void the_largest_sharer_determines_the_bytes_in_use(void)
 {
     ferry_blob *a, *b, *c;
 
@@ -42,7 +42,7 @@ static void the_furthest_sharer_says_how_much_is_in_use(void)
     fx_end();
 }
 
-static void a_holder_of_the_memory_keeps_all_of_it_in_use(void)
+static void a_retained_memory_has_all_its_bytes_in_use(void)
 {
     ferry_memory *m;
     ferry_blob *a;
@@ -88,7 +88,7 @@ static size_t furthest(const int *start, int first)
     return (size_t)end * sizeof(float);
 }
 
-static void many_sharers_come_and_go_in_any_order(void)
+static void many_sharers_can_be_destroyed_in_any_order(void)
 {
     static ferry_blob *slice[MANY];
     static int start[MANY];
@@ -111,10 +111,10 @@ static void many_sharers_come_and_go_in_any_order(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(the_furthest_sharer_says_how_much_is_in_use),
-    FERRY_TEST(a_holder_of_the_memory_keeps_all_of_it_in_use),
+    FERRY_TEST(the_largest_sharer_determines_the_bytes_in_use),
+    FERRY_TEST(a_retained_memory_has_all_its_bytes_in_use),
     FERRY_TEST(a_slice_keeps_its_range_in_use),
-    FERRY_TEST(many_sharers_come_and_go_in_any_order),
+    FERRY_TEST(many_sharers_can_be_destroyed_in_any_order),
 };
 
 int main(int argc, char **argv)

@@ -12,7 +12,7 @@ static const ferry_dtype dtypes[] = { FERRY_F32, FERRY_F64 };
 
 /* ---- shape and pointers --------------------------------------------------------------------- */
 
-static void a_fresh_blob_has_its_shape_and_a_default_one_is_unshaped(void)
+static void a_new_blob_has_its_shape_and_a_default_blob_has_none(void)
 {
     fx_device();
     for (size_t t = 0; t < FERRY_TEST_COUNT(dtypes); t++) {
@@ -286,7 +286,7 @@ static void a_device_write_moves_the_head_to_the_device_each_time(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_fresh_blob_has_its_shape_and_a_default_one_is_unshaped),
+    FERRY_TEST(a_new_blob_has_its_shape_and_a_default_blob_has_none),
     FERRY_TEST(every_accessor_of_a_shaped_blob_gives_a_pointer),
     FERRY_TEST(a_default_blob_can_be_reshaped),
     FERRY_TEST(a_legacy_shape_is_compared_from_its_end),

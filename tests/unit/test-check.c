@@ -42,7 +42,7 @@ static bool compiles_for_long(void)
  * Runs all groups once for each plugin. A run with a sanitizer or other options, and a quick run,
  * omit the arithmetic, which the plugins' own tests cover.
  */
-static void one_of_our_own_passes(void)
+static void the_plugins_of_ferry_pass(void)
 {
     const char *conf = getenv("FERRY_CONF");
     bool as_it_is = !conf || strstr(conf, "empty.conf");
@@ -62,7 +62,7 @@ static void one_of_our_own_passes(void)
 }
 
 /* Large operations take a minute: only in a long run. */
-static void operations_as_nets_use_them_pass(void)
+static void operations_of_nets_pass(void)
 {
     char arguments[256];
 
@@ -80,7 +80,7 @@ static void operations_as_nets_use_them_pass(void)
     passes(arguments);
 }
 
-static void random_operations_are_those_of_the_seed(void)
+static void random_operations_depend_only_on_the_seed(void)
 {
     char arguments[256];
 
@@ -158,7 +158,7 @@ static void sim_passes_with_axpy_alone(void)
 
 /* ---- faults that must be found --------------------------------------------------------------- */
 
-static void the_plugins_that_are_spoiled_pass_before(void)
+static void plugins_pass_before_faults_are_added(void)
 {
     CU_ASSERT_EQUAL(check_bad("good_async", ""), 0);
     if (!is_short()) {
@@ -215,7 +215,7 @@ static void a_query_that_waits_is_caught(void)
     caught("bad_query", "events", "event_query after ");
 }
 
-static void a_queue_wait_that_makes_the_caller_wait_is_caught(void)
+static void a_queue_wait_that_blocks_the_caller_is_caught(void)
 {
     caught("bad_wait", "events", "queue_wait after ");
 }
@@ -230,12 +230,12 @@ static void an_event_that_is_kept_and_not_counted_is_caught(void)
     caught("bad_events", "leaks", "event_destroy: the process grew");
 }
 
-static void a_little_that_an_event_leaves_behind_is_caught(void)
+static void a_small_leak_of_an_event_is_caught(void)
 {
     caught("bad_crumbs", "leaks", "event_destroy: the process grew");
 }
 
-static void memory_that_device_close_keeps_is_caught(void)
+static void memory_kept_by_device_close_is_caught(void)
 {
     caught("bad_close", "leaks", "device_close: the process grew");
 }
@@ -262,18 +262,18 @@ static void offsets_of_32_bits_are_caught(void)
     caught("bad_offset32", "axpy", "axpy F32, y at offset 2^32: ");
 }
 
-static void a_place_that_kernels_cannot_reach_is_caught(void)
+static void a_reference_beyond_the_reach_of_kernels_is_caught(void)
 {
     caught("bad_alignment", "axpy", "axpy F32, n = 1, at element 36, ");
     caught("bad_binding", "axpy", "max_binding, 25165824 bytes: element 5242880 of 6291456 is ");
 }
 
-static void a_second_chunk_of_axpy_that_is_wrong_is_caught(void)
+static void a_wrong_second_chunk_of_axpy_is_caught(void)
 {
     caught("bad_chunk", "axpy", "n = 2^20 + 1027: element 1048576 of 1049603 is ");
 }
 
-static void a_synchronize_of_the_default_queue_alone_is_caught(void)
+static void a_synchronize_of_only_the_default_queue_is_caught(void)
 {
     caught("bad_synchronize", "queues", "it waits for another queue");
 }
@@ -288,7 +288,7 @@ static void counters_and_lists_without_a_lock_are_caught(void)
     caught("bad_submit", "threads", "4 threads, many short calls");
 }
 
-static void arithmetic_that_is_changed_for_the_program_is_caught(void)
+static void a_changed_floating_point_mode_is_caught(void)
 {
 #if defined(__x86_64__) || defined(__aarch64__)
     caught("bad_flush", "memory", "arithmetic: denormal numbers count as 0 now");
@@ -298,7 +298,7 @@ static void arithmetic_that_is_changed_for_the_program_is_caught(void)
     caught("bad_rounding", "memset", "the rounding mode has changed");
 }
 
-static void signals_that_are_taken_are_caught(void)
+static void changed_signal_handlers_are_caught(void)
 {
     caught("bad_signals", "memory",
            "signal 10 (User defined signal 1), which belongs to the program: "
@@ -308,13 +308,13 @@ static void signals_that_are_taken_are_caught(void)
     caught("bad_signals", "memset", "signal 2 (Interrupt) is blocked now");
 }
 
-static void another_folder_and_umask_are_caught(void)
+static void a_changed_working_folder_or_umask_is_caught(void)
 {
     caught("bad_habits", "memset", "the program's working folder: it became /");
     caught("bad_habits", "axpy", "the program's umask: it became 000");
 }
 
-static void words_on_standard_error_are_caught(void)
+static void output_on_standard_error_is_caught(void)
 {
     if (ferry_test_is_slow())
         ferry_test_skip("a sanitizer prints to standard error");
@@ -323,7 +323,7 @@ static void words_on_standard_error_are_caught(void)
                "standard error, which belongs to the program: something was printed");
 }
 
-static void actions_at_a_program_s_end_are_caught(void)
+static void exit_handlers_are_caught(void)
 {
     if (ferry_test_is_slow()) {
         ferry_test_skip("a sanitizer prints a report when a program ends");
@@ -390,7 +390,7 @@ static void writing_outside_the_block_is_caught(void)
     caught("bad_outside", "memset", "wrote outside");
 }
 
-static void an_operation_that_takes_strides_for_plain_ones_is_caught(void)
+static void an_operation_that_ignores_strides_is_caught(void)
 {
     caught("bad_op_copy", "ops", "strided copy F32, 3x5 by 1x3 to 3x5 by 1x3: out[0](0, 1) is ");
 }
@@ -405,17 +405,17 @@ static void an_operation_that_writes_between_its_elements_is_caught(void)
     caught("bad_op_gap", "ops", "wrote into a gap between its elements: 5 elements from its first");
 }
 
-static void a_query_that_promises_an_unknown_kind_is_caught(void)
+static void a_query_that_accepts_an_unknown_kind_is_caught(void)
 {
     caught("bad_op_query", "ops", "query of an unknown kind: query returned 0");
 }
 
-static void a_run_that_leaves_something_behind_is_caught(void)
+static void a_run_that_leaks_is_caught(void)
 {
     caught("bad_op_again", "ops", "once more: out[0] differs in bits from the first run");
 }
 
-static void a_gradient_that_is_a_forward_pass_is_caught(void)
+static void a_backward_pass_that_computes_forward_is_caught(void)
 {
     caught("bad_op_pass", "ops", "unary backward data function RELU F32, ");
 }
@@ -424,7 +424,7 @@ static void a_gradient_that_is_a_forward_pass_is_caught(void)
  * The faults: the last row instead of the sum; exchanged scalars; corners instead of centres; an
  * end that is one too early.
  */
-static void one_kind_alone_that_is_wrong_is_caught(void)
+static void a_single_wrong_kind_is_caught(void)
 {
     caught("bad_op_add", "ops", "scatter-add F32 indices in and out of the table, 4x6x5");
     caught("bad_op_scalars", "ops", "update function 0 F32, 3x5x7 by 35x7x1");
@@ -443,7 +443,7 @@ static void an_option_table_that_contradicts_itself_is_caught(void)
     caught("bad_bool", "descriptor", "\"maybe\" is not a value of its type, bool");
 }
 
-static void a_crash_is_a_failed_group_and_the_rest_goes_on(void)
+static void a_crash_fails_its_group_and_the_others_run(void)
 {
     CU_ASSERT_EQUAL(check_bad("bad_crash", "--only axpy,queues"), 1);
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "fail         axpy"));
@@ -451,7 +451,7 @@ static void a_crash_is_a_failed_group_and_the_rest_goes_on(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "pass         queues"));
 }
 
-static void a_hang_is_a_failed_group_and_the_rest_goes_on(void)
+static void a_hang_fails_its_group_and_the_others_run(void)
 {
     if (is_in_a_hurry()) {
         ferry_test_skip("it takes 40 s, and a sanitizer has nothing to check");
@@ -497,7 +497,7 @@ static void strict_does_not_affect_a_check(void)
     unsetenv("FERRY_STRICT");
 }
 
-static void a_command_line_that_makes_no_sense_is_status_2(void)
+static void an_invalid_command_line_exits_with_2(void)
 {
     CU_ASSERT_EQUAL(check(""), 2);
     CU_ASSERT_EQUAL(check("nonesuch"), 2);
@@ -544,10 +544,10 @@ static void json_has_a_row_for_each_group(void)
 }
 
 static const ferry_test_case own_cases[] = {
-    FERRY_TEST(one_of_our_own_passes),
-    FERRY_TEST(operations_as_nets_use_them_pass),
+    FERRY_TEST(the_plugins_of_ferry_pass),
+    FERRY_TEST(operations_of_nets_pass),
     FERRY_TEST(segments_are_compiled_saved_and_loaded),
-    FERRY_TEST(random_operations_are_those_of_the_seed),
+    FERRY_TEST(random_operations_depend_only_on_the_seed),
 };
 
 static const ferry_test_case cases[] = {
@@ -555,7 +555,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(sim_passes_with_two_devices),
     FERRY_TEST(sim_passes_without_a_thread_with_slow_copies_and_small_bindings),
     FERRY_TEST(sim_passes_with_axpy_alone),
-    FERRY_TEST(the_plugins_that_are_spoiled_pass_before),
+    FERRY_TEST(plugins_pass_before_faults_are_added),
     FERRY_TEST(a_memcpy_that_is_off_by_one_is_caught),
     FERRY_TEST(a_memset_that_ignores_the_offset_is_caught),
     FERRY_TEST(an_axpy_that_is_wrong_for_n_modulo_8_is_caught),
@@ -564,22 +564,22 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_leak_that_is_not_counted_is_caught),
     FERRY_TEST(an_alloc_that_is_not_safe_from_threads_is_caught),
     FERRY_TEST(a_query_that_waits_is_caught),
-    FERRY_TEST(a_queue_wait_that_makes_the_caller_wait_is_caught),
+    FERRY_TEST(a_queue_wait_that_blocks_the_caller_is_caught),
     FERRY_TEST(a_map_that_does_not_wait_is_caught),
     FERRY_TEST(an_event_that_is_kept_and_not_counted_is_caught),
-    FERRY_TEST(a_little_that_an_event_leaves_behind_is_caught),
-    FERRY_TEST(memory_that_device_close_keeps_is_caught),
+    FERRY_TEST(a_small_leak_of_an_event_is_caught),
+    FERRY_TEST(memory_kept_by_device_close_is_caught),
     FERRY_TEST(offsets_of_24_bits_are_caught),
     FERRY_TEST(offsets_of_32_bits_are_caught),
-    FERRY_TEST(a_place_that_kernels_cannot_reach_is_caught),
-    FERRY_TEST(a_second_chunk_of_axpy_that_is_wrong_is_caught),
-    FERRY_TEST(a_synchronize_of_the_default_queue_alone_is_caught),
+    FERRY_TEST(a_reference_beyond_the_reach_of_kernels_is_caught),
+    FERRY_TEST(a_wrong_second_chunk_of_axpy_is_caught),
+    FERRY_TEST(a_synchronize_of_only_the_default_queue_is_caught),
     FERRY_TEST(counters_and_lists_without_a_lock_are_caught),
-    FERRY_TEST(arithmetic_that_is_changed_for_the_program_is_caught),
-    FERRY_TEST(signals_that_are_taken_are_caught),
-    FERRY_TEST(another_folder_and_umask_are_caught),
-    FERRY_TEST(words_on_standard_error_are_caught),
-    FERRY_TEST(actions_at_a_program_s_end_are_caught),
+    FERRY_TEST(a_changed_floating_point_mode_is_caught),
+    FERRY_TEST(changed_signal_handlers_are_caught),
+    FERRY_TEST(a_changed_working_folder_or_umask_is_caught),
+    FERRY_TEST(output_on_standard_error_is_caught),
+    FERRY_TEST(exit_handlers_are_caught),
     FERRY_TEST(an_event_that_needs_its_queue_is_caught),
     FERRY_TEST(a_context_that_is_made_too_early_is_caught),
     FERRY_TEST(a_plugin_that_is_linked_with_libferry_is_caught),
@@ -590,20 +590,20 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(an_alloc_that_succeeds_without_a_block_is_caught),
     FERRY_TEST(an_owner_of_freed_blocks_is_caught),
     FERRY_TEST(writing_outside_the_block_is_caught),
-    FERRY_TEST(an_operation_that_takes_strides_for_plain_ones_is_caught),
+    FERRY_TEST(an_operation_that_ignores_strides_is_caught),
     FERRY_TEST(a_copy_that_truncates_instead_of_rounding_is_caught),
     FERRY_TEST(an_operation_that_writes_between_its_elements_is_caught),
-    FERRY_TEST(a_query_that_promises_an_unknown_kind_is_caught),
-    FERRY_TEST(a_run_that_leaves_something_behind_is_caught),
-    FERRY_TEST(a_gradient_that_is_a_forward_pass_is_caught),
-    FERRY_TEST(one_kind_alone_that_is_wrong_is_caught),
+    FERRY_TEST(a_query_that_accepts_an_unknown_kind_is_caught),
+    FERRY_TEST(a_run_that_leaks_is_caught),
+    FERRY_TEST(a_backward_pass_that_computes_forward_is_caught),
+    FERRY_TEST(a_single_wrong_kind_is_caught),
     FERRY_TEST(a_failure_without_a_reason_is_caught),
     FERRY_TEST(an_option_table_that_contradicts_itself_is_caught),
-    FERRY_TEST(a_crash_is_a_failed_group_and_the_rest_goes_on),
-    FERRY_TEST(a_hang_is_a_failed_group_and_the_rest_goes_on),
+    FERRY_TEST(a_crash_fails_its_group_and_the_others_run),
+    FERRY_TEST(a_hang_fails_its_group_and_the_others_run),
     FERRY_TEST(plugins_that_the_loader_refuses_are_not_run),
     FERRY_TEST(strict_does_not_affect_a_check),
-    FERRY_TEST(a_command_line_that_makes_no_sense_is_status_2),
+    FERRY_TEST(an_invalid_command_line_exits_with_2),
     FERRY_TEST(json_has_a_row_for_each_group),
 };
 

@@ -101,7 +101,7 @@ static void run_writes_the_diffs_of_its_blobs(void)
     CU_ASSERT_FALSE(is_there("y"));
 }
 
-static void with_all_blobs_parameters_have_theirs(void)
+static void blobs_all_writes_the_diffs_of_parameters_too(void)
 {
     char arguments[1024];
 
@@ -115,7 +115,7 @@ static void with_all_blobs_parameters_have_theirs(void)
     CU_ASSERT(has("ip/1.diff", 1, (const double[]){ -2 }));
 }
 
-static void a_file_of_diffs_is_taken_by_names(void)
+static void diffs_of_a_file_are_matched_by_blob_name(void)
 {
     char arguments[1024];
 
@@ -128,7 +128,7 @@ static void a_file_of_diffs_is_taken_by_names(void)
     CU_ASSERT(has("x.diff", 6, (const double[]){ 26, 26, 26, 62, 62, 62 }));
 }
 
-static void a_net_without_a_derivative_is_one_line(void)
+static void a_net_without_a_derivative_prints_one_error_line(void)
 {
     char arguments[1024];
 
@@ -144,7 +144,7 @@ static void a_net_without_a_derivative_is_one_line(void)
     CU_ASSERT(one_line_of_error("no blob \"nope\""));
 }
 
-static void two_things_of_one_name_are_an_error(void)
+static void duplicate_output_names_are_an_error(void)
 {
     char command[1024];
 
@@ -160,7 +160,7 @@ static void two_things_of_one_name_are_an_error(void)
     CU_ASSERT(one_line_of_error("written as \"x.diff\""));
 }
 
-static void time_tells_backward_by_itself(void)
+static void time_reports_backward_separately(void)
 {
     char command[1024];
     json_t *document, *layer, *back = NULL;
@@ -187,11 +187,11 @@ static void time_tells_backward_by_itself(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(run_writes_the_diffs_of_its_blobs),
-    FERRY_TEST(with_all_blobs_parameters_have_theirs),
-    FERRY_TEST(a_file_of_diffs_is_taken_by_names),
-    FERRY_TEST(a_net_without_a_derivative_is_one_line),
-    FERRY_TEST(two_things_of_one_name_are_an_error),
-    FERRY_TEST(time_tells_backward_by_itself),
+    FERRY_TEST(blobs_all_writes_the_diffs_of_parameters_too),
+    FERRY_TEST(diffs_of_a_file_are_matched_by_blob_name),
+    FERRY_TEST(a_net_without_a_derivative_prints_one_error_line),
+    FERRY_TEST(duplicate_output_names_are_an_error),
+    FERRY_TEST(time_reports_backward_separately),
 };
 
 int main(int argc, char **argv)

@@ -46,7 +46,7 @@ static void a_net_keeps_its_definition_from_caffemodel_to_caffemodel(void)
 }
 
 /* A format that cannot hold it, and layers with other names or missing layers. */
-static void a_definition_that_is_lost_is_noted(void)
+static void a_note_reports_a_net_definition_that_the_output_lacks(void)
 {
     fx_device();
     make_net("a.caffemodel");
@@ -184,7 +184,7 @@ static void half_floats_keep_their_diffs(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_net_keeps_its_definition_from_caffemodel_to_caffemodel),
-    FERRY_TEST(a_definition_that_is_lost_is_noted),
+    FERRY_TEST(a_note_reports_a_net_definition_that_the_output_lacks),
     FERRY_TEST(a_layer_of_the_definition_is_renamed_with_its_blobs),
     FERRY_TEST(half_floats_keep_their_diffs),
 };

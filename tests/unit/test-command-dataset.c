@@ -60,7 +60,7 @@ static void check_alike(const char *list, int n, const char *image, const char *
         printf("     %s\n", err);
 }
 
-static void pictures_of_a_list_come_back_from_the_database(void)
+static void pictures_of_a_list_are_read_back_from_the_database(void)
 {
     static const struct {
         const char *arguments, *image;
@@ -114,7 +114,7 @@ static void both_backends_have_the_same_records(void)
 }
 
 /* The mean of 3 pictures as a mean_file: the differences from it sum to zero over all of them. */
-static void a_mean_is_that_of_the_pictures(void)
+static void the_mean_file_has_the_mean_of_the_pictures(void)
 {
     write_pictures();
     CU_ASSERT_EQUAL(shell(CMD "dataset list db --resize 2x2 --mean mean.binaryproto"), 0);
@@ -145,7 +145,7 @@ static const unsigned char images[] = { 0, 0, 8, 3, 0, 0, 0, 3, 0, 0, 0, 2,   0,
                                         0, 2, 1, 2, 3, 4, 5, 6, 7, 8, 9, 250, 251, 252 };
 static const unsigned char labels[] = { 0, 0, 8, 1, 0, 0, 0, 3, 9, 0, 4 };
 
-static void idx_files_come_back_from_the_database(void)
+static void idx_files_are_read_back_from_the_database(void)
 {
     for (int encoded = 0; encoded < 2; encoded++) {
         write_pictures();
@@ -175,7 +175,7 @@ static void read_order(char *order)
         order[i] = (char)value_of("label", i);
 }
 
-static void a_shuffled_order_is_its_seeds(void)
+static void the_shuffled_order_depends_only_on_the_seed(void)
 {
     static const char *const ways[] = { "", "--shuffle", "--shuffle --seed 1",
                                         "--shuffle --seed 2" };
@@ -204,7 +204,7 @@ static void a_shuffled_order_is_its_seeds(void)
 }
 
 /* Its map initially holds 64 MiB: 25 pictures of 3 MB exceed it. */
-static void a_database_outgrows_its_first_map(void)
+static void a_database_grows_beyond_its_first_map(void)
 {
     char list[1024] = "";
 
@@ -217,7 +217,7 @@ static void a_database_outgrows_its_first_map(void)
     CU_ASSERT_EQUAL(shell(HERE "rm -rf db"), 0);
 }
 
-static void an_impossible_request_is_one_line_and_leaves_nothing(void)
+static void an_invalid_request_prints_one_error_line_and_leaves_no_file(void)
 {
     static const struct {
         const char *arguments;
@@ -281,13 +281,13 @@ static void an_impossible_request_is_one_line_and_leaves_nothing(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(pictures_of_a_list_come_back_from_the_database),
+    FERRY_TEST(pictures_of_a_list_are_read_back_from_the_database),
     FERRY_TEST(both_backends_have_the_same_records),
-    FERRY_TEST(a_mean_is_that_of_the_pictures),
-    FERRY_TEST(idx_files_come_back_from_the_database),
-    FERRY_TEST(a_shuffled_order_is_its_seeds),
-    FERRY_TEST(a_database_outgrows_its_first_map),
-    FERRY_TEST(an_impossible_request_is_one_line_and_leaves_nothing),
+    FERRY_TEST(the_mean_file_has_the_mean_of_the_pictures),
+    FERRY_TEST(idx_files_are_read_back_from_the_database),
+    FERRY_TEST(the_shuffled_order_depends_only_on_the_seed),
+    FERRY_TEST(a_database_grows_beyond_its_first_map),
+    FERRY_TEST(an_invalid_request_prints_one_error_line_and_leaves_no_file),
 };
 
 int main(int argc, char **argv)

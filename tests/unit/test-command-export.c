@@ -45,7 +45,7 @@ static bool is_written(void)
     return is;
 }
 
-static void a_model_begins_with_its_version_and_ferry(void)
+static void a_model_starts_with_the_version_and_the_producer_ferry(void)
 {
     static const char begins[] = "\x08\x07\x12\x05"
                                  "ferry\x1a";
@@ -57,7 +57,7 @@ static void a_model_begins_with_its_version_and_ferry(void)
     CU_ASSERT(is_written());
 }
 
-static void layers_without_a_meaning_are_named_with_their_lines(void)
+static void layers_without_an_onnx_operator_are_named_with_their_lines(void)
 {
     CU_ASSERT_EQUAL(export(NET "layer { name: 'label' type: 'Input' top: 'l' input_param {\n"
                                "  shape { dim: 2 } } }\n"
@@ -124,8 +124,8 @@ static void check_reports_the_results_of_the_other_runtime(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_model_begins_with_its_version_and_ferry),
-    FERRY_TEST(layers_without_a_meaning_are_named_with_their_lines),
+    FERRY_TEST(a_model_starts_with_the_version_and_the_producer_ferry),
+    FERRY_TEST(layers_without_an_onnx_operator_are_named_with_their_lines),
     FERRY_TEST(wrong_arguments_are_refused),
     FERRY_TEST(weights_that_cannot_be_read_are_refused),
     FERRY_TEST(check_reports_the_results_of_the_other_runtime),

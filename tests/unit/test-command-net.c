@@ -77,7 +77,7 @@ static void time_has_a_line_for_each_layer_and_they_sum_up(void)
 }
 
 /* NetStateRules are evaluated by every command that opens a net. */
-static void states_choose_layers(void)
+static void the_net_state_selects_layers(void)
 {
     static const struct {
         const char *options, *layer;
@@ -108,7 +108,7 @@ static void states_choose_layers(void)
     }
 }
 
-static void time_that_cannot_be_is_one_line(void)
+static void invalid_arguments_of_time_print_one_error_line(void)
 {
     CU_ASSERT_EQUAL(ferry("time"), 2);
     CU_ASSERT(one_line_of_error("expected a net"));
@@ -144,7 +144,7 @@ static void a_drawing_has_layers_shapes_and_quotes(void)
  * The Split of "x" is not in the text: both consumers are beside the blob's producer. A solver's
  * text names the net to draw.
  */
-static void a_drawing_is_of_the_text(void)
+static void draw_shows_the_layers_of_the_text_without_splits(void)
 {
     static char dot[8192];
     char line[600];
@@ -170,7 +170,7 @@ static void a_drawing_is_of_the_text(void)
     remove(in_folder("n.dot"));
 }
 
-static void a_drawing_needs_graphviz_or_says_so(void)
+static void draw_reports_wrong_outputs_and_failures_of_dot(void)
 {
     char arguments[600];
 
@@ -303,7 +303,7 @@ static void plugins_conf_names_layers_too(void)
     remove(in_folder("l.conf"));
 }
 
-static void a_shared_object_is_held_to_the_rules_of_plugins(void)
+static void a_shared_object_of_layers_is_checked_like_a_plugin(void)
 {
     char command[1024];
 
@@ -325,16 +325,16 @@ static void a_shared_object_is_held_to_the_rules_of_plugins(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(time_has_a_line_for_each_layer_and_they_sum_up),
-    FERRY_TEST(states_choose_layers),
-    FERRY_TEST(time_that_cannot_be_is_one_line),
+    FERRY_TEST(the_net_state_selects_layers),
+    FERRY_TEST(invalid_arguments_of_time_print_one_error_line),
     FERRY_TEST(a_drawing_has_layers_shapes_and_quotes),
-    FERRY_TEST(a_drawing_is_of_the_text),
-    FERRY_TEST(a_drawing_needs_graphviz_or_says_so),
+    FERRY_TEST(draw_shows_the_layers_of_the_text_without_splits),
+    FERRY_TEST(draw_reports_wrong_outputs_and_failures_of_dot),
     FERRY_TEST(layers_are_listed_with_their_parameters_and_tiers),
     FERRY_TEST(every_type_has_an_example),
     FERRY_TEST(layers_come_from_a_shared_object),
     FERRY_TEST(plugins_conf_names_layers_too),
-    FERRY_TEST(a_shared_object_is_held_to_the_rules_of_plugins),
+    FERRY_TEST(a_shared_object_of_layers_is_checked_like_a_plugin),
 };
 
 int main(int argc, char **argv)

@@ -134,7 +134,7 @@ static void make_input(size_t n, int count)
     make("a.npz", arrays, n);
 }
 
-static void the_line_has_part_rate_and_remaining_time(void)
+static void the_progress_line_has_share_rate_and_remaining_time(void)
 {
     struct session s, quiet, narrow, narrower, dumb;
     double start;
@@ -175,7 +175,7 @@ static void the_line_has_part_rate_and_remaining_time(void)
     fx_end();
 }
 
-static void inspect_has_a_line_too(void)
+static void inspect_shows_a_progress_line(void)
 {
     struct session s;
 
@@ -217,8 +217,8 @@ static void an_ignored_signal_stays_ignored(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(an_ignored_signal_stays_ignored),
-    FERRY_TEST(inspect_has_a_line_too),
-    FERRY_TEST(the_line_has_part_rate_and_remaining_time),
+    FERRY_TEST(inspect_shows_a_progress_line),
+    FERRY_TEST(the_progress_line_has_share_rate_and_remaining_time),
 };
 
 int main(int argc, char **argv)

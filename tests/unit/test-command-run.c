@@ -117,7 +117,7 @@ static void a_crop_keeps_proportions(void)
     json_decref(whole);
 }
 
-static void an_invalid_input_is_one_line(void)
+static void an_invalid_input_prints_one_error_line(void)
 {
     CU_ASSERT_EQUAL(run("--input nope=%s/rgb.png"), 1);
     CU_ASSERT(one_line_of_error("no blob \"nope\""));
@@ -173,7 +173,7 @@ static int run_array(const char *dtype, const char *shape, size_t bytes)
 }
 
 /* Numbers are converted from any dtype; the shape must match, and the array must not be empty. */
-static void an_array_of_another_kind_is_one_line_of_error(void)
+static void an_array_of_another_dtype_or_shape_prints_one_error_line(void)
 {
     static const struct {
         const char *dtype, *shape;
@@ -205,7 +205,7 @@ static void an_array_of_another_kind_is_one_line_of_error(void)
 }
 
 /* An option has its effect, or is an error. */
-static void options_that_would_do_nothing_are_one_line(void)
+static void options_without_effect_print_one_error_line(void)
 {
     static const struct {
         const char *options;
@@ -324,7 +324,7 @@ static void the_report_has_the_precision_of_layers(void)
  * Weights without a layer of this net are refused as those of another net; with some layers they
  * are accepted.
  */
-static void weights_of_another_net_are_one_line_of_error(void)
+static void weights_of_another_net_print_one_error_line(void)
 {
     char command[1024];
 
@@ -350,7 +350,7 @@ static void weights_of_another_net_are_one_line_of_error(void)
 }
 
 /* Arrays can replace all tops of a data layer; its files then need not exist. */
-static void an_input_takes_the_place_of_a_data_layer(void)
+static void an_input_replaces_a_data_layer(void)
 {
     char command[1024];
 
@@ -416,7 +416,7 @@ static int lines_with(const char *key)
     return n;
 }
 
-static void a_folder_is_gone_through_and_a_bad_file_has_its_line(void)
+static void each_file_of_a_folder_is_read_and_a_bad_file_prints_one_error_line(void)
 {
     char command[1024];
 
@@ -474,7 +474,7 @@ static void a_folder_leaves_no_input_without_values(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(err, "has no values; the inputs are: x 1 3 9 13 (351), w 1 (1)"));
 }
 
-static void passes_go_behind_each_other_in_a_file(void)
+static void outputs_of_several_passes_are_concatenated_in_the_file(void)
 {
     json_t *document;
     char command[512];
@@ -588,7 +588,7 @@ static void killed_it_leaves_a_whole_file_or_the_one_before(const char *output)
     shell(command);
 }
 
-static void a_killed_run_leaves_nothing_half_written(void)
+static void a_killed_run_leaves_no_partial_file(void)
 {
     char command[1024];
 
@@ -613,19 +613,19 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_picture_becomes_an_input),
     FERRY_TEST(a_mean_may_be_a_picture_of_values),
     FERRY_TEST(a_crop_keeps_proportions),
-    FERRY_TEST(an_invalid_input_is_one_line),
-    FERRY_TEST(an_array_of_another_kind_is_one_line_of_error),
-    FERRY_TEST(options_that_would_do_nothing_are_one_line),
+    FERRY_TEST(an_invalid_input_prints_one_error_line),
+    FERRY_TEST(an_array_of_another_dtype_or_shape_prints_one_error_line),
+    FERRY_TEST(options_without_effect_print_one_error_line),
     FERRY_TEST(lists_have_lines_of_any_length),
     FERRY_TEST(layers_of_any_name_are_reported),
     FERRY_TEST(the_report_has_the_precision_of_layers),
-    FERRY_TEST(weights_of_another_net_are_one_line_of_error),
-    FERRY_TEST(an_input_takes_the_place_of_a_data_layer),
+    FERRY_TEST(weights_of_another_net_print_one_error_line),
+    FERRY_TEST(an_input_replaces_a_data_layer),
     FERRY_TEST(chosen_blobs_are_shown_where_no_file_is_given),
-    FERRY_TEST(a_folder_is_gone_through_and_a_bad_file_has_its_line),
+    FERRY_TEST(each_file_of_a_folder_is_read_and_a_bad_file_prints_one_error_line),
     FERRY_TEST(a_folder_leaves_no_input_without_values),
-    FERRY_TEST(passes_go_behind_each_other_in_a_file),
-    FERRY_TEST(a_killed_run_leaves_nothing_half_written),
+    FERRY_TEST(outputs_of_several_passes_are_concatenated_in_the_file),
+    FERRY_TEST(a_killed_run_leaves_no_partial_file),
 };
 
 int main(int argc, char **argv)

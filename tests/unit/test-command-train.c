@@ -57,7 +57,7 @@ static int said(const char *part)
 
 /* ---- training -------------------------------------------------------------------------------- */
 
-static void caffes_lines_have_glogs_fields(void)
+static void log_lines_of_caffe_have_the_fields_of_glog(void)
 {
     char month[8], day[8], file[64], rest[64];
     const char *at;
@@ -146,7 +146,7 @@ static void the_last_test_is_in_the_last_line(void)
     json_decref(last);
 }
 
-static void resumed_exactly_it_ends_where_it_would_have(void)
+static void an_exact_resume_ends_with_the_same_result(void)
 {
     CU_ASSERT_EQUAL(
         here("$FERRY train solver.prototxt --log a.jsonl && mv snap_iter_10.caffemodel a &&"
@@ -193,7 +193,7 @@ static void a_full_disk_names_the_latest_good_snapshot(void)
 
 /* ---- invalid arguments ----------------------------------------------------------------------- */
 
-static void arguments_that_make_no_sense_are_a_line(void)
+static void invalid_arguments_print_one_error_line(void)
 {
     static const char *const bad[][2] = {
         { "train", "expected a solver" },
@@ -290,7 +290,7 @@ static void a_missing_net_is_named_with_each_place_once(void)
     CU_ASSERT(said("\"x/astray.net\": No such file or directory; likewise \"astray.net\"") > 0);
 }
 
-static void weights_of_some_layers_are_one_line(void)
+static void weights_for_only_some_layers_print_one_line(void)
 {
     make_weights();
     CU_ASSERT_EQUAL(here("$FERRY time more.prototxt own.bin -n 1"), 0);
@@ -369,7 +369,7 @@ static int marks(const char *colour)
     return n;
 }
 
-static void plot_has_scores_on_an_axis_of_their_own(void)
+static void plot_draws_scores_on_a_separate_axis(void)
 {
     CU_ASSERT_EQUAL(here("echo '" LINE(0, 3) TWO_NETS "}' >s.jsonl && echo '" LINE(
                         1, 2) "}' >>s.jsonl && "
@@ -385,7 +385,7 @@ static void plot_has_scores_on_an_axis_of_their_own(void)
 }
 
 /* Iterations three, four, and four again: the plot draws one line, through four points. */
-static void plot_cuts_what_a_resumed_training_repeats(void)
+static void plot_omits_iterations_that_a_resumed_training_repeats(void)
 {
     const char *line;
     int points = 0;
@@ -399,7 +399,7 @@ static void plot_cuts_what_a_resumed_training_repeats(void)
     CU_ASSERT_EQUAL(points, 4);
 }
 
-static void plot_takes_several_logs_and_a_logarithmic_axis(void)
+static void plot_accepts_several_logs_and_a_logarithmic_axis(void)
 {
     CU_ASSERT_EQUAL(
         here("echo '" LINE(0, 100) "}' >a.jsonl && echo '" LINE(
@@ -417,21 +417,21 @@ static void plot_takes_several_logs_and_a_logarithmic_axis(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(caffes_lines_have_glogs_fields),
+    FERRY_TEST(log_lines_of_caffe_have_the_fields_of_glog),
     FERRY_TEST(the_log_has_a_line_for_each_iteration),
     FERRY_TEST(the_last_test_is_in_the_last_line),
-    FERRY_TEST(resumed_exactly_it_ends_where_it_would_have),
+    FERRY_TEST(an_exact_resume_ends_with_the_same_result),
     FERRY_TEST(signals_snapshot_and_stop),
     FERRY_TEST(a_full_disk_names_the_latest_good_snapshot),
-    FERRY_TEST(arguments_that_make_no_sense_are_a_line),
+    FERRY_TEST(invalid_arguments_print_one_error_line),
     FERRY_TEST(weights_of_another_net_are_an_error_with_both_names),
     FERRY_TEST(a_missing_net_is_named_with_each_place_once),
-    FERRY_TEST(weights_of_some_layers_are_one_line),
+    FERRY_TEST(weights_for_only_some_layers_print_one_line),
     FERRY_TEST(test_gives_means_of_outputs),
     FERRY_TEST(plot_draws_losses_and_tests),
-    FERRY_TEST(plot_has_scores_on_an_axis_of_their_own),
-    FERRY_TEST(plot_cuts_what_a_resumed_training_repeats),
-    FERRY_TEST(plot_takes_several_logs_and_a_logarithmic_axis),
+    FERRY_TEST(plot_draws_scores_on_a_separate_axis),
+    FERRY_TEST(plot_omits_iterations_that_a_resumed_training_repeats),
+    FERRY_TEST(plot_accepts_several_logs_and_a_logarithmic_axis),
 };
 
 int main(int argc, char **argv)

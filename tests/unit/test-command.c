@@ -59,7 +59,7 @@ static bool is_discrete(void)
     return discrete;
 }
 
-static void trace_sums_the_copies_of_the_tour(void)
+static void ferry_trace_counts_the_copies_of_the_tour(void)
 {
     char command[1024];
     json_t *document;
@@ -178,7 +178,7 @@ static void write_npy(const char *path, const char *descr, int count, const void
     write_file(path, file, 128 + size);
 }
 
-static void integers_are_measured_as_doubles(void)
+static void norms_of_integers_are_computed_in_doubles(void)
 {
     static const int64_t values[] = { 3, -4, INT64_C(1000000) };
     json_t *document, *blob;
@@ -255,7 +255,7 @@ static void same_norms(const char *path, const json_t *on_cpu)
     json_decref(document);
 }
 
-static void real_files_have_the_norms_that_the_cpu_finds(void)
+static void norms_of_real_files_equal_those_of_the_cpu(void)
 {
     char folder[512], path[800];
     const char *one = ferry_test_data("det1.caffemodel");
@@ -292,7 +292,7 @@ static void check_bad_file(const char *name)
     CU_ASSERT_STRING_EQUAL(out, "");
 }
 
-static void bad_files_get_one_line_and_status_1(void)
+static void bad_files_print_one_error_line_and_exit_with_1(void)
 {
     static const char npy[] = "\x93NUMPY\x01\x00\x76\x00{'descr': '<f4'";
     static const char text[] = "These are not the weights you are looking for.\n";
@@ -310,7 +310,7 @@ static void bad_files_get_one_line_and_status_1(void)
 
 /* ---- the command line ----------------------------------------------------------------------- */
 
-static void a_command_line_that_makes_no_sense_is_status_2(void)
+static void an_invalid_command_line_exits_with_2(void)
 {
     CU_ASSERT_EQUAL(ferry(""), 2);
     CU_ASSERT_EQUAL(ferry("devcies"), 2);
@@ -355,7 +355,7 @@ static void help_and_version_are_printed(void)
     CU_ASSERT_STRING_EQUAL(out, "");
 }
 
-static void a_new_plugin_is_the_template_under_its_name(void)
+static void new_plugin_writes_the_template_with_the_given_name(void)
 {
     static const char arguments[] = "new-plugin my-plug \"$FERRY_TEST_FOLDER\"/new "
                                     "--template \"$FERRY_TEST_SRCDIR\"/examples/plugin-template";
@@ -387,7 +387,7 @@ static void a_new_plugin_is_the_template_under_its_name(void)
     CU_ASSERT_EQUAL(shell("rm -rf \"$FERRY_TEST_FOLDER\"/new \"$FERRY_TEST_FOLDER\"/half"), 0);
 }
 
-static void a_new_plugin_computes_every_operation(void)
+static void a_plugin_of_new_plugin_computes_every_operation(void)
 {
     if (strcmp(ferry_test_backend(), "cpu") != 0) {
         ferry_test_skip("it does not use the selected device");
@@ -417,7 +417,7 @@ static void a_new_plugin_computes_every_operation(void)
     CU_ASSERT_EQUAL(shell("rm -rf \"$FERRY_TEST_FOLDER\"/all"), 0);
 }
 
-static void output_that_cannot_be_written_is_status_1(void)
+static void unwritable_output_exits_with_1(void)
 {
     if (access("/dev/full", W_OK) != 0) {
         ferry_test_skip("there is no /dev/full");
@@ -431,7 +431,7 @@ static void output_that_cannot_be_written_is_status_1(void)
  * If memory is short for a part of an array, the array is omitted: an incomplete shape would be
  * wrong.
  */
-static void json_that_memory_is_short_for_is_status_1(void)
+static void json_output_without_memory_exits_with_1(void)
 {
     char inspect[300], line[1024];
     const char *commands[] = { "devices", "plugins", inspect };
@@ -474,7 +474,7 @@ static void an_option_that_a_plugin_refuses_names_its_line(void)
     CU_ASSERT(one_line_of_error(where));
 }
 
-static void a_library_that_is_not_there_is_named(void)
+static void a_missing_library_is_named(void)
 {
     char line[512];
 
@@ -487,7 +487,7 @@ static void a_library_that_is_not_there_is_named(void)
 
 /* ---- the examples --------------------------------------------------------------------------- */
 
-static void the_tour_makes_caffe_s_copies(void)
+static void the_tour_makes_the_same_copies_as_caffe(void)
 {
     static const char *const heads[] = { "AT_HOST", "SYNCED", "SYNCED",  "AT_DEVICE", "AT_DEVICE",
                                          "SYNCED",  "SYNCED", "AT_HOST", "AT_DEVICE", "AT_HOST" };
@@ -527,7 +527,7 @@ static void a_new_wheel_has_the_name_in_its_entry_point(void)
     CU_ASSERT_EQUAL(shell("rm -rf \"$FERRY_TEST_FOLDER\"/pip"), 0);
 }
 
-static void the_first_program_runs_and_is_the_readmes(void)
+static void the_first_program_runs_and_equals_the_one_in_readme(void)
 {
     static char readme[65536], source[16384];
     const char *top = getenv("FERRY_TEST_SRCDIR");
@@ -546,25 +546,25 @@ static void the_first_program_runs_and_is_the_readmes(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(trace_sums_the_copies_of_the_tour),
+    FERRY_TEST(ferry_trace_counts_the_copies_of_the_tour),
     FERRY_TEST(weights_make_the_round_trip_and_are_inspected),
-    FERRY_TEST(integers_are_measured_as_doubles),
+    FERRY_TEST(norms_of_integers_are_computed_in_doubles),
     FERRY_TEST(a_sum_that_is_not_finite_is_null),
     FERRY_TEST(real_weights_are_inspected),
-    FERRY_TEST(real_files_have_the_norms_that_the_cpu_finds),
-    FERRY_TEST(bad_files_get_one_line_and_status_1),
-    FERRY_TEST(a_command_line_that_makes_no_sense_is_status_2),
+    FERRY_TEST(norms_of_real_files_equal_those_of_the_cpu),
+    FERRY_TEST(bad_files_print_one_error_line_and_exit_with_1),
+    FERRY_TEST(an_invalid_command_line_exits_with_2),
     FERRY_TEST(an_option_of_caffes_command_gets_a_hint),
     FERRY_TEST(help_and_version_are_printed),
-    FERRY_TEST(a_new_plugin_is_the_template_under_its_name),
-    FERRY_TEST(a_new_plugin_computes_every_operation),
+    FERRY_TEST(new_plugin_writes_the_template_with_the_given_name),
+    FERRY_TEST(a_plugin_of_new_plugin_computes_every_operation),
     FERRY_TEST(a_new_wheel_has_the_name_in_its_entry_point),
-    FERRY_TEST(output_that_cannot_be_written_is_status_1),
-    FERRY_TEST(json_that_memory_is_short_for_is_status_1),
+    FERRY_TEST(unwritable_output_exits_with_1),
+    FERRY_TEST(json_output_without_memory_exits_with_1),
     FERRY_TEST(an_option_that_a_plugin_refuses_names_its_line),
-    FERRY_TEST(a_library_that_is_not_there_is_named),
-    FERRY_TEST(the_tour_makes_caffe_s_copies),
-    FERRY_TEST(the_first_program_runs_and_is_the_readmes),
+    FERRY_TEST(a_missing_library_is_named),
+    FERRY_TEST(the_tour_makes_the_same_copies_as_caffe),
+    FERRY_TEST(the_first_program_runs_and_equals_the_one_in_readme),
 };
 
 int main(int argc, char **argv)

@@ -14,7 +14,7 @@
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
-static void sizes_have_units_and_bounds(void)
+static void sizes_accept_units_and_have_limits(void)
 {
     static const struct {
         const char *text;
@@ -53,7 +53,7 @@ static void sizes_have_units_and_bounds(void)
     }
 }
 
-static void the_nearest_name_is_near(void)
+static void suggestions_are_similar_names(void)
 {
     static const char *const names[] = { "pool_limit", "budget", "library", "enabled" };
 
@@ -85,7 +85,7 @@ static void backends_are_chosen_by_name_number_list_and_exclusion(void)
     CU_ASSERT_FALSE(ferry__choice_allows(&choice, "sim"));
 }
 
-static void a_choice_that_cannot_be_read_says_why(void)
+static void an_invalid_choice_is_reported_with_its_reason(void)
 {
     static const char *const table[][2] = {
         { "", "a name is missing" },
@@ -165,7 +165,7 @@ static void each_key_is_read_and_remembers_its_line(void)
     ferry__conf_destroy(conf);
 }
 
-static void an_empty_file_says_nothing(void)
+static void an_empty_file_has_no_sections(void)
 {
     struct ferry__conf *conf = parse("");
 
@@ -252,7 +252,7 @@ static void the_section_validate_has_a_boolean(void)
     CU_ASSERT(strstr(ferry_last_error(), "f:2: enabled = maybe") != NULL);
 }
 
-static void a_long_value_is_kept_whole(void)
+static void a_long_value_is_not_truncated(void)
 {
     char text[4000], path[3000] = "/";
     struct ferry__conf *conf;
@@ -266,7 +266,7 @@ static void a_long_value_is_kept_whole(void)
     ferry__conf_destroy(conf);
 }
 
-static void sections_are_sorted_and_may_come_twice(void)
+static void sections_are_sorted_and_may_be_repeated(void)
 {
     struct ferry__conf *conf = parse("[plugin b]\nenabled = no\n[plugin a]\n[plugin b]\n"
                                      "budget = 1\n");
@@ -327,7 +327,7 @@ static void a_file_that_cannot_be_read_is_an_error(void)
     assert_no_file(path, "Permission denied");
 }
 
-static void the_api_s_file_replaces_the_variable_s_and_that_the_usual_ones(void)
+static void the_file_of_the_api_precedes_that_of_the_variable_and_the_defaults(void)
 {
     const char *folder = fakes_folder();
     const char *one = fakes_write(folder, "one", "[ferry]\nbackend = one\n");
@@ -344,7 +344,7 @@ static void the_api_s_file_replaces_the_variable_s_and_that_the_usual_ones(void)
     unsetenv("FERRY_CONF");
 }
 
-static void the_user_s_file_is_found_at_home_and_need_not_be(void)
+static void the_users_file_is_optional_and_read_from_the_home_folder(void)
 {
     const char *home = fakes_folder();
     const char *folder = fakes_path(home, ".config");
@@ -363,7 +363,7 @@ static void the_user_s_file_is_found_at_home_and_need_not_be(void)
     ferry__conf_destroy(conf);
 }
 
-static void a_later_file_wins_key_by_key(void)
+static void a_later_file_overrides_single_keys(void)
 {
     static const char system[] = "[plugin a]\nbudget = 1\npool_limit = 2\noption.x = old\n";
     static const char user[] = "[plugin a]\nbudget = 3\noption.x = new\n";
@@ -402,23 +402,23 @@ static void unknown_variables_are_warnings_with_the_nearest_name(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(sizes_have_units_and_bounds),
-    FERRY_TEST(the_nearest_name_is_near),
+    FERRY_TEST(sizes_accept_units_and_have_limits),
+    FERRY_TEST(suggestions_are_similar_names),
     FERRY_TEST(backends_are_chosen_by_name_number_list_and_exclusion),
-    FERRY_TEST(a_choice_that_cannot_be_read_says_why),
+    FERRY_TEST(an_invalid_choice_is_reported_with_its_reason),
     FERRY_TEST(each_key_is_read_and_remembers_its_line),
-    FERRY_TEST(an_empty_file_says_nothing),
+    FERRY_TEST(an_empty_file_has_no_sections),
     FERRY_TEST(a_line_that_cannot_be_parsed_is_an_error_with_its_number),
     FERRY_TEST(a_nul_byte_is_an_error_with_its_line),
     FERRY_TEST(unknown_keys_and_sections_are_warnings_with_the_nearest_name),
     FERRY_TEST(the_section_validate_has_a_boolean),
-    FERRY_TEST(a_long_value_is_kept_whole),
-    FERRY_TEST(sections_are_sorted_and_may_come_twice),
+    FERRY_TEST(a_long_value_is_not_truncated),
+    FERRY_TEST(sections_are_sorted_and_may_be_repeated),
     FERRY_TEST(a_file_that_is_named_must_be_a_readable_text),
     FERRY_TEST(a_file_that_cannot_be_read_is_an_error),
-    FERRY_TEST(the_api_s_file_replaces_the_variable_s_and_that_the_usual_ones),
-    FERRY_TEST(the_user_s_file_is_found_at_home_and_need_not_be),
-    FERRY_TEST(a_later_file_wins_key_by_key),
+    FERRY_TEST(the_file_of_the_api_precedes_that_of_the_variable_and_the_defaults),
+    FERRY_TEST(the_users_file_is_optional_and_read_from_the_home_folder),
+    FERRY_TEST(a_later_file_overrides_single_keys),
     FERRY_TEST(unknown_variables_are_warnings_with_the_nearest_name),
 };
 

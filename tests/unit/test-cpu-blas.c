@@ -241,7 +241,7 @@ static void check_limited(int (*program)(void), const char *by)
         CU_ASSERT_EQUAL(result, 0);
 }
 
-static void a_process_without_threads_computes_on_one(void)
+static void a_process_that_cannot_create_threads_computes_on_one(void)
 {
     check_limited(without_threads, "seccomp");
 }
@@ -265,7 +265,7 @@ int main(int argc, char **argv)
 {
     static const ferry_test_case cases[] = {
         FERRY_TEST(blas_is_loaded_by_the_first_matrix),
-        FERRY_TEST(a_process_without_threads_computes_on_one),
+        FERRY_TEST(a_process_that_cannot_create_threads_computes_on_one),
         FERRY_TEST(a_blas_that_would_wait_for_memory_is_not_called),
         FERRY_TEST(a_blas_has_as_many_threads_as_there_is_memory_for),
         FERRY_TEST(a_missing_blas_is_reported_when_the_plugin_opens),

@@ -66,7 +66,7 @@ static int make_any_window(ferry_op_window *w, struct rig_shape *s)
     return 1;
 }
 
-static void convolutions_of_any_shape(void)
+static void convolutions_of_any_shape_agree_with_the_oracle(void)
 {
     for (int i = 0; i < 5 * rounds(); i++) {
         struct rig_shape s;
@@ -112,7 +112,7 @@ static void run_square(const struct square *q, int x_layout, int y_layout)
     rig_run(&r, NULL);
 }
 
-static void convolutions_at_their_boundaries(void)
+static void convolutions_at_their_boundaries_agree_with_the_oracle(void)
 {
     static const struct square squares[] = {
         { 1, 3, 5, 2, 7, 1, 1, 3, 1, 0 },     /* a kernel larger than the image */
@@ -181,7 +181,7 @@ static void enlarge(int64_t round, int64_t lines, int64_t pixels)
     rig_run(&r, NULL);
 }
 
-static void transposed_ones_of_few_channels(void)
+static void transposed_convolutions_of_few_channels_agree_with_the_oracle(void)
 {
     for (int64_t i = 0; i < (getenv("FERRY_TEST_QUICK") ? rounds() / 2 : rounds()); i++)
         enlarge(i, 1 + rig_random(4), 1 + i % 20);
@@ -190,7 +190,7 @@ static void transposed_ones_of_few_channels(void)
 }
 
 /* Lines of three taps, and blocks of seven pixels with taps farther apart. */
-static void a_group_a_channel_at_every_stride_and_dilation(void)
+static void depthwise_convolutions_agree_at_every_stride_and_dilation(void)
 {
     for (int64_t step = 0; step < 16; step++) {
         struct square q = { 1, 33, 33, 30, 3, 1 + step / 4, 1 + step % 4, 1 + step % 4, 33, 0 };
@@ -201,7 +201,7 @@ static void a_group_a_channel_at_every_stride_and_dilation(void)
 }
 
 /* Groups that share a vector of outputs, and groups whose taps are read in place. */
-static void groups_of_few_channels(void)
+static void grouped_convolutions_of_few_channels_agree(void)
 {
     static const struct square few[] = {
         { 2, 32, 32, 9, 3, 1, 1, 1, 8, 0 },  { 1, 24, 24, 13, 3, 2, 1, 1, 6, 0 },
@@ -253,7 +253,7 @@ static void group_of_few(int64_t i, int64_t lines, int64_t pixels)
     rig_run(&r, NULL);
 }
 
-static void groups_whose_pixels_fill_vectors(void)
+static void grouped_convolutions_with_whole_vectors_of_pixels_agree(void)
 {
     for (int64_t pixels = 1; pixels < 70; pixels++)
         group_of_few(pixels, 1 + pixels * 7 % 12, pixels);
@@ -262,7 +262,7 @@ static void groups_whose_pixels_fill_vectors(void)
 }
 
 /* The number of threads changes no bit. */
-static void bands_of_groups_for_every_number_of_threads(void)
+static void grouped_convolutions_agree_for_every_number_of_threads(void)
 {
     for (int64_t width = 4; width <= 8; width += 4) {
         struct rig_shape s = { 2, 9 * width, 9 * width, { 61, 23 } };
@@ -310,7 +310,7 @@ static void group_a_channel(int64_t lines, int64_t pixels, int64_t step, int64_t
 }
 
 /* All functions can be fused into a depthwise convolution. */
-static void a_group_a_channel_with_functions(void)
+static void depthwise_convolutions_agree_with_fused_functions(void)
 {
     for (uint32_t function = 0; function < FERRY_UNARY_COUNT; function++)
         for (int64_t step = 0; step < 6; step++) {
@@ -336,7 +336,7 @@ static void a_group_a_channel_with_functions(void)
 }
 
 /* Lines with padding at their ends, computed one or two at a time, with fused steps. */
-static void a_group_a_channel_of_every_width_and_padding(void)
+static void depthwise_convolutions_agree_for_every_width_and_padding(void)
 {
     for (int64_t pixels = 1; pixels < 20; pixels++)
         for (int64_t pad = 0; pad < 9; pad++)
@@ -348,7 +348,7 @@ static void a_group_a_channel_of_every_width_and_padding(void)
  * The sums are so short that the pixels next to the padding are computed as separate tiles. The end
  * of a task may be within a line.
  */
-static void first_layers_of_every_width(void)
+static void first_layer_convolutions_agree_for_every_width(void)
 {
     for (int64_t i = 0; i < 32; i++) {
         struct square q = { 1, 3, 33, 12 + i, 3, 1 + i % 2, 1, 1 + i % 3 / 2, 1, 0 };
@@ -358,7 +358,7 @@ static void first_layers_of_every_width(void)
 }
 
 /* Sums so short that tiles of a line are processed in one call, with steps; y contiguous or not. */
-static void short_sums_of_many_tiles(void)
+static void convolutions_with_short_sums_and_many_tiles_agree(void)
 {
     for (int64_t i = 0; i < 12; i++) {
         struct rig_shape s = { 2, i % 2 ? 3 : 20, 16 * (1 + i % 4), { 3, 41 + 3 * i } };
@@ -388,7 +388,7 @@ static void short_sums_of_many_tiles(void)
 }
 
 /* Functions that the micro-kernels do not compute, after a bias and a sum, for any last panel. */
-static void functions_follow_the_store(void)
+static void functions_after_the_store_agree_with_the_oracle(void)
 {
     static const uint32_t functions[] = { FERRY_UNARY_SWISH, FERRY_UNARY_HARD_SWISH,
                                           FERRY_UNARY_TANH, FERRY_UNARY_MISH, FERRY_UNARY_ELU };
@@ -414,7 +414,7 @@ static void functions_follow_the_store(void)
     }
 }
 
-static void inner_products_of_any_shape(void)
+static void inner_products_of_any_shape_agree_with_the_oracle(void)
 {
     static const int64_t sizes[] = { 1, 2, 3, 8, 15, 16, 17, 33, 64, 100, 257, 800 };
 
@@ -439,7 +439,7 @@ static void inner_products_of_any_shape(void)
     }
 }
 
-static void batched_products_of_any_shape(void)
+static void batched_products_of_any_shape_agree_with_the_oracle(void)
 {
     static const int64_t sizes[] = { 1, 2, 7, 14, 15, 31, 32, 33, 70, 130, 400 };
 
@@ -502,7 +502,7 @@ static void no_number_of_threads_changes_a_bit(void)
 }
 
 /* Worker threads use the rounding mode of the caller, not that in which they were started. */
-static void the_rounding_mode_is_the_callers_on_every_thread(void)
+static void every_thread_uses_the_rounding_mode_of_the_caller(void)
 {
     static const int modes[] = { FE_UPWARD, FE_TONEAREST, FE_TOWARDZERO };
     const struct square square = { 1, 64, 64, 40, 3, 1, 1, 1, 1, 0 };
@@ -532,7 +532,7 @@ static void the_rounding_mode_is_the_callers_on_every_thread(void)
 }
 
 /* Weights that were packed for one batch are valid for another batch and image size. */
-static void equal_keys_are_equal_packings(void)
+static void equal_keys_mean_equal_packed_weights(void)
 {
     const struct square squares[] = {
         { 1, 40, 50, 9, 3, 1, 1, 1, 1, 0 }, { 5, 40, 50, 21, 3, 2, 1, 0, 1, 0 },
@@ -560,23 +560,23 @@ static void equal_keys_are_equal_packings(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(convolutions_of_any_shape),
-    FERRY_TEST(convolutions_at_their_boundaries),
-    FERRY_TEST(transposed_ones_of_few_channels),
-    FERRY_TEST(a_group_a_channel_at_every_stride_and_dilation),
-    FERRY_TEST(a_group_a_channel_of_every_width_and_padding),
-    FERRY_TEST(a_group_a_channel_with_functions),
-    FERRY_TEST(groups_of_few_channels),
-    FERRY_TEST(groups_whose_pixels_fill_vectors),
-    FERRY_TEST(bands_of_groups_for_every_number_of_threads),
-    FERRY_TEST(first_layers_of_every_width),
-    FERRY_TEST(short_sums_of_many_tiles),
-    FERRY_TEST(functions_follow_the_store),
-    FERRY_TEST(inner_products_of_any_shape),
-    FERRY_TEST(batched_products_of_any_shape),
+    FERRY_TEST(convolutions_of_any_shape_agree_with_the_oracle),
+    FERRY_TEST(convolutions_at_their_boundaries_agree_with_the_oracle),
+    FERRY_TEST(transposed_convolutions_of_few_channels_agree_with_the_oracle),
+    FERRY_TEST(depthwise_convolutions_agree_at_every_stride_and_dilation),
+    FERRY_TEST(depthwise_convolutions_agree_for_every_width_and_padding),
+    FERRY_TEST(depthwise_convolutions_agree_with_fused_functions),
+    FERRY_TEST(grouped_convolutions_of_few_channels_agree),
+    FERRY_TEST(grouped_convolutions_with_whole_vectors_of_pixels_agree),
+    FERRY_TEST(grouped_convolutions_agree_for_every_number_of_threads),
+    FERRY_TEST(first_layer_convolutions_agree_for_every_width),
+    FERRY_TEST(convolutions_with_short_sums_and_many_tiles_agree),
+    FERRY_TEST(functions_after_the_store_agree_with_the_oracle),
+    FERRY_TEST(inner_products_of_any_shape_agree_with_the_oracle),
+    FERRY_TEST(batched_products_of_any_shape_agree_with_the_oracle),
     FERRY_TEST(no_number_of_threads_changes_a_bit),
-    FERRY_TEST(the_rounding_mode_is_the_callers_on_every_thread),
-    FERRY_TEST(equal_keys_are_equal_packings),
+    FERRY_TEST(every_thread_uses_the_rounding_mode_of_the_caller),
+    FERRY_TEST(equal_keys_mean_equal_packed_weights),
 };
 
 int main(int argc, char **argv)

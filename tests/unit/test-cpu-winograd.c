@@ -94,7 +94,7 @@ static void images_of_any_size_agree_with_the_oracle(void)
     CU_ASSERT(tiles > 0);
 }
 
-static void both_sizes_of_tiles_are_chosen_by_the_image(void)
+static void the_image_size_selects_the_tile_size(void)
 {
     static const struct {
         struct image image;
@@ -118,7 +118,7 @@ static void both_sizes_of_tiles_are_chosen_by_the_image(void)
 }
 
 /* A key identifies one form of packed weights: never both. */
-static void nothing_is_changed_that_was_not_asked_for(void)
+static void winograd_is_used_only_if_the_math_mode_allows_it(void)
 {
     const struct image m = { 1, 64, 64, 28, 28, { 1, 1 }, { 1, 1 } };
     ferry_op_answer may, may_not, plain;
@@ -150,8 +150,8 @@ static void no_number_of_threads_changes_a_bit(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(images_of_any_size_agree_with_the_oracle),
-    FERRY_TEST(both_sizes_of_tiles_are_chosen_by_the_image),
-    FERRY_TEST(nothing_is_changed_that_was_not_asked_for),
+    FERRY_TEST(the_image_size_selects_the_tile_size),
+    FERRY_TEST(winograd_is_used_only_if_the_math_mode_allows_it),
     FERRY_TEST(no_number_of_threads_changes_a_bit),
 };
 

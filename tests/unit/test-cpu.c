@@ -237,7 +237,7 @@ static void the_descriptor_requires_only_the_compiler_s_options(void)
     CU_ASSERT_EQUAL(note->cpu_features, FERRY_CPU_COMPILED);
 }
 
-static void there_is_one_device_and_it_is_host_memory(void)
+static void one_device_exists_and_its_memory_is_the_hosts(void)
 {
     ferry_plugin_properties p = { .struct_size = sizeof(p) };
     uint64_t free_bytes = 0, total = 0;
@@ -301,7 +301,7 @@ static ferry_plugin_counters counts(void)
     return c;
 }
 
-static void every_block_is_aligned_its_own_and_given_back(void)
+static void every_block_is_aligned_distinct_and_freed(void)
 {
     static const uint64_t sizes[] = { 1,       63,      64,      65,      480,
                                       4096,    1048575, 1048576, 1048576, 1048576,
@@ -342,7 +342,7 @@ static void blocks_of_many_pages_begin_at_different_places_of_them(void)
     }
 }
 
-static void memory_reported_as_zero_is_zero(void)
+static void zero_initialised_memory_is_zero(void)
 {
     static const uint64_t sizes[] = { 480, 1 << 20, (1 << 20) + 7, 8 << 20, (8 << 20) + 4097 };
 
@@ -363,7 +363,7 @@ static void memory_reported_as_zero_is_zero(void)
     }
 }
 
-static void too_much_is_refused_with_both_numbers(void)
+static void an_allocation_beyond_memory_is_refused_with_both_numbers(void)
 {
     ferry_plugin_counters before = counts();
     void *handle = NULL;
@@ -379,7 +379,7 @@ static void too_much_is_refused_with_both_numbers(void)
     CU_ASSERT(!handle && flags == 7 && counts().live_blocks == before.live_blocks);
 }
 
-static void copies_go_all_ways_and_may_overlap(void)
+static void copies_work_in_all_directions_and_may_overlap(void)
 {
     const uint64_t bytes = 3000000;
     char *a = alloc(bytes), *b = alloc(bytes);
@@ -507,7 +507,7 @@ static void eight_threads_compute_at_once(void)
     }
 }
 
-static void a_child_of_fork_computes_alone_and_frees(void)
+static void a_forked_child_computes_with_one_thread_and_frees(void)
 {
     float *block = alloc(MANY * sizeof(*block));
     float *small = alloc(480);
@@ -541,20 +541,20 @@ static void no_block_is_left(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(the_descriptor_requires_only_the_compiler_s_options),
-    FERRY_TEST(there_is_one_device_and_it_is_host_memory),
+    FERRY_TEST(one_device_exists_and_its_memory_is_the_hosts),
     FERRY_TEST(it_reports_its_supported_operations),
     FERRY_TEST(an_invalid_number_of_threads_is_refused),
     FERRY_TEST(kernels_of_another_name_are_refused),
-    FERRY_TEST(every_block_is_aligned_its_own_and_given_back),
+    FERRY_TEST(every_block_is_aligned_distinct_and_freed),
     FERRY_TEST(blocks_of_many_pages_begin_at_different_places_of_them),
-    FERRY_TEST(memory_reported_as_zero_is_zero),
-    FERRY_TEST(too_much_is_refused_with_both_numbers),
-    FERRY_TEST(copies_go_all_ways_and_may_overlap),
+    FERRY_TEST(zero_initialised_memory_is_zero),
+    FERRY_TEST(an_allocation_beyond_memory_is_refused_with_both_numbers),
+    FERRY_TEST(copies_work_in_all_directions_and_may_overlap),
     FERRY_TEST(memset_takes_the_low_byte_and_stops_at_the_end),
     FERRY_TEST(threads_start_with_the_first_large_loop_and_end_with_the_device),
     FERRY_TEST(the_result_does_not_depend_on_the_threads),
     FERRY_TEST(eight_threads_compute_at_once),
-    FERRY_TEST(a_child_of_fork_computes_alone_and_frees),
+    FERRY_TEST(a_forked_child_computes_with_one_thread_and_frees),
 #define CASE(name) FERRY_TEST(name),
     ARITH_CASES(CASE) FERRY_TEST(no_block_is_left),
 };

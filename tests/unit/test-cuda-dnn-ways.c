@@ -186,7 +186,7 @@ static bool open_both(struct rig *r, struct rig *without, const char *use)
     return true;
 }
 
-static void each_way_is_one_call_and_the_kernels_numbers(void)
+static void each_pass_is_one_cudnn_call_and_agrees_with_the_kernels(void)
 {
     struct rig r, without;
 
@@ -204,7 +204,7 @@ static void each_way_is_one_call_and_the_kernels_numbers(void)
     close_rig(&without);
 }
 
-static void a_transposed_one_has_its_bias(void)
+static void a_transposed_convolution_adds_its_bias(void)
 {
     unsigned added;
     struct rig r, without;
@@ -249,7 +249,7 @@ static void depthwise_is_computed_on_request(void)
  * The double lists an inexact algorithm first, and then one without enough workspace: neither is
  * used.
  */
-static void bits_are_the_same_every_time_and_floats_whole(void)
+static void gradients_are_deterministic_and_in_full_f32_precision(void)
 {
     static float again[MOST];
     struct rig r, without;
@@ -304,10 +304,10 @@ static void each_call_that_fails_can_be_tried_again(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(each_way_is_one_call_and_the_kernels_numbers),
-    FERRY_TEST(a_transposed_one_has_its_bias),
+    FERRY_TEST(each_pass_is_one_cudnn_call_and_agrees_with_the_kernels),
+    FERRY_TEST(a_transposed_convolution_adds_its_bias),
     FERRY_TEST(depthwise_is_computed_on_request),
-    FERRY_TEST(bits_are_the_same_every_time_and_floats_whole),
+    FERRY_TEST(gradients_are_deterministic_and_in_full_f32_precision),
     FERRY_TEST(each_call_that_fails_can_be_tried_again),
 };
 

@@ -171,7 +171,7 @@ static unsigned convolutions(void)
  * Its bias is a further call; ferry computes the following steps, including a ReLU, whose NaN cuDNN
  * would turn into a zero.
  */
-static void a_convolution_is_one_call_and_whole_floats(void)
+static void a_convolution_is_one_cudnn_call_in_full_f32_precision(void)
 {
     struct rig r;
 
@@ -221,7 +221,7 @@ static void bits_are_the_same_every_time(void)
 }
 
 /* The arithmetic that an operation allows is used: the double lists it first. */
-static void short_arithmetic_is_used_on_request(void)
+static void tf32_and_f16_arithmetic_is_used_on_request(void)
 {
     struct rig r;
     ferry_op_desc op = convolution(1, false, false);
@@ -273,7 +273,7 @@ static void kernels_compute_unsupported_convolutions(void)
     close_rig(&r);
 }
 
-static void without_it_all_is_the_kernels(void)
+static void without_cudnn_the_kernels_compute_all_convolutions(void)
 {
     struct rig r;
     unsigned calls;
@@ -368,7 +368,7 @@ static void kernels_replace_failed_convolutions(void)
 }
 
 /* A handle needs memory. */
-static void it_lacks_memory_where_there_is_little(void)
+static void cudnn_without_enough_memory_is_reported(void)
 {
     struct rig r;
 
@@ -382,7 +382,7 @@ static void it_lacks_memory_where_there_is_little(void)
     close_rig(&r);
 }
 
-static void a_device_that_is_lost_in_it_is_lost(void)
+static void a_device_that_is_lost_in_cudnn_is_lost(void)
 {
     struct rig r;
 
@@ -405,15 +405,15 @@ static void a_device_that_is_lost_in_it_is_lost(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_convolution_is_one_call_and_whole_floats),
+    FERRY_TEST(a_convolution_is_one_cudnn_call_in_full_f32_precision),
     FERRY_TEST(bits_are_the_same_every_time),
-    FERRY_TEST(short_arithmetic_is_used_on_request),
+    FERRY_TEST(tf32_and_f16_arithmetic_is_used_on_request),
     FERRY_TEST(kernels_compute_unsupported_convolutions),
-    FERRY_TEST(without_it_all_is_the_kernels),
+    FERRY_TEST(without_cudnn_the_kernels_compute_all_convolutions),
     FERRY_TEST(each_call_that_fails_can_be_tried_again),
     FERRY_TEST(kernels_replace_failed_convolutions),
-    FERRY_TEST(it_lacks_memory_where_there_is_little),
-    FERRY_TEST(a_device_that_is_lost_in_it_is_lost),
+    FERRY_TEST(cudnn_without_enough_memory_is_reported),
+    FERRY_TEST(a_device_that_is_lost_in_cudnn_is_lost),
 };
 
 int main(int argc, char **argv)

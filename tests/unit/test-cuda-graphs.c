@@ -102,7 +102,7 @@ static unsigned launches(void)
 
 /* ---- lists ---- */
 
-static void from_the_third_pass_on_a_pass_is_one_launch(void)
+static void each_pass_from_the_third_on_is_one_graph_launch(void)
 {
     ferry_net *net;
     float y[VALUES];
@@ -125,7 +125,7 @@ static void from_the_third_pass_on_a_pass_is_one_launch(void)
     wx_end();
 }
 
-static void new_weights_and_shapes_are_in_a_replayed_pass(void)
+static void a_replayed_pass_uses_new_weights_and_shapes(void)
 {
     static const int64_t two[] = { 2, 3, 6, 6 };
     float before[VALUES], after[VALUES], *w;
@@ -244,7 +244,7 @@ static void a_layer_on_the_host_divides_a_pass_into_two_graphs(void)
     wx_end();
 }
 
-static void shapes_that_a_pass_decides_are_computed_anew(void)
+static void shapes_that_depend_on_data_are_computed_in_each_pass(void)
 {
     static const ferry_net_options decided = {
         .text = INPUT "layer { name: 'r' type: 'Repeated' bottom: 'x' top: 'r' }\n" CONVOLUTION("r")
@@ -298,7 +298,7 @@ static void parameters_that_were_evicted_are_read_at_their_new_place(void)
     wx_end();
 }
 
-static void inputs_that_take_turns_are_both_read(void)
+static void alternating_inputs_are_both_read(void)
 {
     static const int64_t shape[] = { 1, 3, 6, 6 };
     ferry_blob *other[2];
@@ -421,7 +421,7 @@ static void *passes_of_a_thread(void *argument)
     return NULL;
 }
 
-static void nets_of_two_threads_do_not_enter_each_others_graph(void)
+static void captures_of_two_threads_stay_separate(void)
 {
     struct passing passing[THREADS];
     pthread_t threads[THREADS];
@@ -475,32 +475,32 @@ static void fails_in(const char *call, int when)
     wx_end();
 }
 
-static void a_capture_that_cannot_begin(void)
+static void a_failed_begin_of_a_capture_falls_back_to_launches(void)
 {
     fails_in("cudaStreamBeginCapture", 1);
 }
 
-static void a_capture_that_cannot_end(void)
+static void a_failed_end_of_a_capture_falls_back_to_launches(void)
 {
     fails_in("cudaStreamEndCapture", 1);
 }
 
-static void a_graph_that_cannot_be_instantiated(void)
+static void a_failed_graph_instantiation_falls_back_to_launches(void)
 {
     fails_in("cudaGraphInstantiate", 1);
 }
 
-static void a_graph_that_cannot_be_launched(void)
+static void a_failed_graph_launch_falls_back_to_launches(void)
 {
     fails_in("cudaGraphLaunch", 1);
 }
 
-static void nor_later(void)
+static void a_later_failed_graph_launch_falls_back_to_launches(void)
 {
     fails_in("cudaGraphLaunch", 3);
 }
 
-static void a_run_that_fails_while_it_is_captured(void)
+static void a_failed_run_during_capture_falls_back_to_launches(void)
 {
     fails_in("cuLaunchKernel", 1);
 }
@@ -545,24 +545,36 @@ static void a_pass_of_squeezenet_is_one_launch(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(from_the_third_pass_on_a_pass_is_one_launch),
-    FERRY_TEST(new_weights_and_shapes_are_in_a_replayed_pass),
+    FERRY_TEST(each_pass_from_the_third_on_is_one_graph_launch),
+    FERRY_TEST(a_replayed_pass_uses_new_weights_and_shapes),
     FERRY_TEST(a_layer_on_the_host_divides_a_pass_into_two_graphs),
-    FERRY_TEST(shapes_that_a_pass_decides_are_computed_anew),
+    FERRY_TEST(shapes_that_depend_on_data_are_computed_in_each_pass),
     FERRY_TEST(parameters_that_were_evicted_are_read_at_their_new_place),
-    FERRY_TEST(inputs_that_take_turns_are_both_read),
+    FERRY_TEST(alternating_inputs_are_both_read),
     FERRY_TEST(a_pass_that_is_measured_or_debugged_has_no_graph),
     FERRY_TEST(a_part_of_a_pass_has_no_graph),
     FERRY_TEST(random_numbers_are_drawn_in_each_pass),
-    FERRY_TEST(nets_of_two_threads_do_not_enter_each_others_graph),
+    FERRY_TEST(captures_of_two_threads_stay_separate),
     FERRY_TEST(a_pass_of_squeezenet_is_one_launch),
 };
-static const ferry_test_case begins[] = { FERRY_TEST(a_capture_that_cannot_begin) };
-static const ferry_test_case ends[] = { FERRY_TEST(a_capture_that_cannot_end) };
-static const ferry_test_case instantiates[] = { FERRY_TEST(a_graph_that_cannot_be_instantiated) };
-static const ferry_test_case launched[] = { FERRY_TEST(a_graph_that_cannot_be_launched) };
-static const ferry_test_case later[] = { FERRY_TEST(nor_later) };
-static const ferry_test_case run[] = { FERRY_TEST(a_run_that_fails_while_it_is_captured) };
+static const ferry_test_case begins[] = {
+    FERRY_TEST(a_failed_begin_of_a_capture_falls_back_to_launches)
+};
+static const ferry_test_case ends[] = {
+    FERRY_TEST(a_failed_end_of_a_capture_falls_back_to_launches)
+};
+static const ferry_test_case instantiates[] = {
+    FERRY_TEST(a_failed_graph_instantiation_falls_back_to_launches)
+};
+static const ferry_test_case launched[] = {
+    FERRY_TEST(a_failed_graph_launch_falls_back_to_launches)
+};
+static const ferry_test_case later[] = {
+    FERRY_TEST(a_later_failed_graph_launch_falls_back_to_launches)
+};
+static const ferry_test_case run[] = {
+    FERRY_TEST(a_failed_run_during_capture_falls_back_to_launches)
+};
 
 /* Each set is a world, because a failure turns graphs off for a device. */
 int main(int argc, char **argv)

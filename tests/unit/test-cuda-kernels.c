@@ -114,7 +114,7 @@ static void compute(unsigned compiled)
 
 /* ---- where they come from ------------------------------------------------------------------- */
 
-static void a_program_is_compiled_once_a_device(void)
+static void a_program_is_compiled_once_per_device(void)
 {
     const ferry_op_desc op = absolute();
     struct rig r;
@@ -247,7 +247,7 @@ static int compile_really(void *library, enum kernel_program program)
     return result;
 }
 
-static void the_vendors_compiler_takes_every_program(void)
+static void the_vendors_compiler_accepts_every_program(void)
 {
     void *library;
 
@@ -381,7 +381,7 @@ static void compiled_kernels_are_stored_and_reused(void)
 }
 
 /* A partly written file would be detected as damaged, but it must not be left. */
-static void a_disk_that_is_full_keeps_nothing(void)
+static void a_full_disk_leaves_no_partial_cache_file(void)
 {
     struct rlimit before, little;
 
@@ -408,7 +408,7 @@ static void a_disk_that_is_full_keeps_nothing(void)
 
 /* ---- launches ------------------------------------------------------------------------------- */
 
-static void a_launch_that_fails_says_so(void)
+static void a_failed_launch_is_reported(void)
 {
     ferry_op_run_args args = { .struct_size = sizeof(args) };
     const ferry_cref nothing = { NULL, 0 };
@@ -451,7 +451,7 @@ static void a_kernel_that_faults_loses_the_device(void)
 }
 
 /* The double of the driver detects pointers that no device accepts. */
-static void the_double_looks_at_a_launch(void)
+static void the_double_checks_the_arguments_of_a_launch(void)
 {
     struct rig r, other;
     float on_the_host[4] = { 0 };
@@ -475,18 +475,18 @@ static void the_double_looks_at_a_launch(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_program_is_compiled_once_a_device),
+    FERRY_TEST(a_program_is_compiled_once_per_device),
     FERRY_TEST(without_kernels_there_is_no_table),
     FERRY_TEST(failed_compilations_are_reported_and_retried),
     FERRY_TEST(tensor_cores_compute_halves_on_request),
-    FERRY_TEST(the_vendors_compiler_takes_every_program),
+    FERRY_TEST(the_vendors_compiler_accepts_every_program),
     FERRY_TEST(kernels_are_compiled_for_the_device),
     FERRY_TEST(kernels_built_for_other_devices_are_compiled_again),
     FERRY_TEST(compiled_kernels_are_stored_and_reused),
-    FERRY_TEST(a_disk_that_is_full_keeps_nothing),
-    FERRY_TEST(a_launch_that_fails_says_so),
+    FERRY_TEST(a_full_disk_leaves_no_partial_cache_file),
+    FERRY_TEST(a_failed_launch_is_reported),
     FERRY_TEST(a_kernel_that_faults_loses_the_device),
-    FERRY_TEST(the_double_looks_at_a_launch),
+    FERRY_TEST(the_double_checks_the_arguments_of_a_launch),
 };
 
 int main(int argc, char **argv)

@@ -90,7 +90,7 @@ static void break_nvrtc(void)
     CU_ASSERT(nvrtc.destroy(&program) != 0 && cuda_said("no program"));
 }
 
-static void a_program_that_libnvrtc_does_not_take(void)
+static void the_double_refuses_programs_that_libnvrtc_refuses(void)
 {
     void *library;
 
@@ -187,7 +187,7 @@ static void break_vectors(void *blas, float *x)
     CU_ASSERT_EQUAL(rt.stream_sync(NULL), 0);
 }
 
-static void a_call_that_cublas_does_not_take(void)
+static void the_double_refuses_the_calls_that_cublas_refuses(void)
 {
     const float one = 1;
     void *blas = NULL;
@@ -221,8 +221,8 @@ static void a_call_that_cublas_does_not_take(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_program_that_libnvrtc_does_not_take),
-    FERRY_TEST(a_call_that_cublas_does_not_take),
+    FERRY_TEST(the_double_refuses_programs_that_libnvrtc_refuses),
+    FERRY_TEST(the_double_refuses_the_calls_that_cublas_refuses),
 };
 
 int main(int argc, char **argv)

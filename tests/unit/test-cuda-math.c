@@ -13,7 +13,7 @@
 
 /* ---- arithmetic that is not a call of cuBLAS and no more ---- */
 
-static void supported_are_arithmetic_on_floats_and_copies_of_all_dtypes(void)
+static void float_arithmetic_and_copies_of_all_dtypes_are_supported(void)
 {
     void *dev;
 
@@ -114,7 +114,7 @@ static void reduce_long(void *dev, ferry_dtype dtype, int64_t n)
     free(host);
 }
 
-static void long_vectors_are_added_up_in_pieces(void)
+static void long_vectors_are_summed_in_pieces(void)
 {
     static const int64_t lengths[] = { 1, 63, 64, 65, 1048576, 1048577, 3 * 1048576 + 100 };
     void *dev;
@@ -180,7 +180,7 @@ static void sums_of_halves_exceed_the_range_of_a_half(void)
 }
 
 /* Half of the sum exceeds a half, the whole does not. */
-static void products_of_halves_are_added_up_whole(void)
+static void products_of_halves_are_summed_in_f32(void)
 {
     uint16_t got = 0;
     void *dev, *block;
@@ -206,7 +206,7 @@ static void products_of_halves_are_added_up_whole(void)
  * cuBLAS reports at each call whether an architecture supports BF16: ferry computes unsupported
  * calls, and the device computes supported ones, regardless of the device's name and age.
  */
-static void bf16_is_asked_of_cublas(void)
+static void bf16_is_computed_where_cublas_supports_it(void)
 {
     static const struct {
         const char *call;
@@ -248,7 +248,7 @@ static void bf16_is_asked_of_cublas(void)
 }
 
 /* With scalars on the host: a program may share the handle. */
-static void a_reduction_leaves_the_handle_as_programs_expect_it(void)
+static void a_reduction_does_not_change_the_state_of_the_cublas_handle(void)
 {
     int (*sscal)(void *, int, const float *, float *, int);
     const float two = 2;
@@ -273,15 +273,15 @@ static void a_reduction_leaves_the_handle_as_programs_expect_it(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(supported_are_arithmetic_on_floats_and_copies_of_all_dtypes),
+    FERRY_TEST(float_arithmetic_and_copies_of_all_dtypes_are_supported),
     FERRY_TEST(fill_sets_every_dtype),
     FERRY_TEST(fill_rounds_halves_once),
-    FERRY_TEST(long_vectors_are_added_up_in_pieces),
+    FERRY_TEST(long_vectors_are_summed_in_pieces),
     FERRY_TEST(long_sums_are_not_biased),
     FERRY_TEST(sums_of_halves_exceed_the_range_of_a_half),
-    FERRY_TEST(products_of_halves_are_added_up_whole),
-    FERRY_TEST(bf16_is_asked_of_cublas),
-    FERRY_TEST(a_reduction_leaves_the_handle_as_programs_expect_it),
+    FERRY_TEST(products_of_halves_are_summed_in_f32),
+    FERRY_TEST(bf16_is_computed_where_cublas_supports_it),
+    FERRY_TEST(a_reduction_does_not_change_the_state_of_the_cublas_handle),
 };
 
 int main(int argc, char **argv)

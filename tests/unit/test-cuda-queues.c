@@ -11,7 +11,7 @@
 
 /* ---- queues and the program's own objects ---- */
 
-static void a_stream_of_the_program_is_wrapped_and_left_alone(void)
+static void a_stream_of_the_program_is_wrapped_and_not_destroyed(void)
 {
     void *dev, *stream, *queue, *found = NULL, *block;
 
@@ -49,7 +49,7 @@ static void a_stream_of_another_device_is_refused(void)
 }
 
 /* cudaStreamPerThread is a constant whose meaning depends on the calling thread. */
-static void a_stream_that_each_thread_has_is_refused(void)
+static void the_per_thread_stream_is_refused(void)
 {
     static const char *const names[] = { "cuda_stream" };
     void *per_thread = (void *)(uintptr_t)2, *dev, *queue = NULL, *adopted = NULL;
@@ -101,7 +101,7 @@ static void wait_in_trouble(void *dev, void *const queue[3], int captured, const
 }
 
 /* A caller that gets a failure may free memory that the work of other queues uses. */
-static void all_queues_but_the_one_in_trouble_are_waited_for(void)
+static void synchronize_waits_for_all_queues_but_the_failed_one(void)
 {
     static const struct {
         int captured;
@@ -128,7 +128,7 @@ static void all_queues_but_the_one_in_trouble_are_waited_for(void)
 }
 
 /* CAPTURE_MODE_RELAXED is 2: it allows other streams' calls meanwhile. */
-static void a_stream_that_is_captured_takes_no_work(void)
+static void a_captured_stream_refuses_work(void)
 {
     static const char *const names[] = { "cuda_stream" };
     void *dev, *stream, *queue, *block, *event = NULL, *graph, *adopted = NULL, *second = NULL;
@@ -266,7 +266,7 @@ static void a_queue_waits_for_the_event_of_another(void)
     unsetenv("CUDA_DOUBLE_LATE");
 }
 
-static void native_objects_are_asked_for_by_name_and_size(void)
+static void native_objects_are_requested_by_name_and_size(void)
 {
     void *dev, *object = NULL;
     int ordinal = -1;
@@ -288,7 +288,7 @@ static void native_objects_are_asked_for_by_name_and_size(void)
     cuda_close(dev);
 }
 
-static void each_queue_has_a_handle_of_its_own_once_it_computes(void)
+static void each_queue_gets_a_cublas_handle_with_its_first_product(void)
 {
     void *dev, *queue, *block;
 
@@ -315,15 +315,15 @@ static void each_queue_has_a_handle_of_its_own_once_it_computes(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_stream_of_the_program_is_wrapped_and_left_alone),
-    FERRY_TEST(a_stream_that_each_thread_has_is_refused),
-    FERRY_TEST(a_stream_that_is_captured_takes_no_work),
-    FERRY_TEST(all_queues_but_the_one_in_trouble_are_waited_for),
+    FERRY_TEST(a_stream_of_the_program_is_wrapped_and_not_destroyed),
+    FERRY_TEST(the_per_thread_stream_is_refused),
+    FERRY_TEST(a_captured_stream_refuses_work),
+    FERRY_TEST(synchronize_waits_for_all_queues_but_the_failed_one),
     FERRY_TEST(a_stream_of_another_device_is_refused),
     FERRY_TEST(the_programs_stream_can_be_the_default_queue),
     FERRY_TEST(a_queue_waits_for_the_event_of_another),
-    FERRY_TEST(native_objects_are_asked_for_by_name_and_size),
-    FERRY_TEST(each_queue_has_a_handle_of_its_own_once_it_computes),
+    FERRY_TEST(native_objects_are_requested_by_name_and_size),
+    FERRY_TEST(each_queue_gets_a_cublas_handle_with_its_first_product),
     FERRY_TEST(two_devices_on_one_gpu_reach_each_other),
 };
 

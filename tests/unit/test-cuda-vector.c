@@ -84,7 +84,7 @@ static void check_sums(const struct vectors *v, const float got[3], double room)
     CU_ASSERT(fabs((double)got[2] - v->want[2]) <= (room + 6e-8) * v->want[2]);
 }
 
-static void a_sum_is_one_launch(void)
+static void a_sum_is_one_kernel_launch(void)
 {
     static const int64_t lengths[] = { 1, 127, 128, 129, 2049, LONG };
     void *dev;
@@ -108,7 +108,7 @@ static void a_sum_is_one_launch(void)
     cuda_close(dev);
 }
 
-static void a_sum_has_the_same_bits_again(void)
+static void a_repeated_sum_has_the_same_bits(void)
 {
     struct vectors v;
     void *dev;
@@ -130,7 +130,7 @@ static void a_sum_has_the_same_bits_again(void)
     cuda_close(dev);
 }
 
-static void sums_on_two_queues_do_not_meet(void)
+static void sums_on_two_queues_do_not_share_scratch(void)
 {
     struct vectors v, w;
     void *dev, *queue;
@@ -162,7 +162,7 @@ static void sums_on_two_queues_do_not_meet(void)
     cuda_close(dev);
 }
 
-static void an_infinity_is_a_sum(void)
+static void a_sum_with_an_infinity_is_infinite(void)
 {
     const float numbers[4] = { 1, INFINITY, -2, 3 };
     void *dev, *block;
@@ -190,7 +190,7 @@ static void an_infinity_is_a_sum(void)
  * From every position within a word, so that there are elements before the words, after them, or no
  * word at all.
  */
-static void a_fill_is_one_launch_wherever_it_begins(void)
+static void a_fill_at_any_offset_is_one_launch(void)
 {
     unsigned char got[256], want[256];
     void *dev, *block;
@@ -385,11 +385,11 @@ static void a_conversion_does_not_leave_the_device(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_sum_is_one_launch),
-    FERRY_TEST(a_sum_has_the_same_bits_again),
-    FERRY_TEST(sums_on_two_queues_do_not_meet),
-    FERRY_TEST(an_infinity_is_a_sum),
-    FERRY_TEST(a_fill_is_one_launch_wherever_it_begins),
+    FERRY_TEST(a_sum_is_one_kernel_launch),
+    FERRY_TEST(a_repeated_sum_has_the_same_bits),
+    FERRY_TEST(sums_on_two_queues_do_not_share_scratch),
+    FERRY_TEST(a_sum_with_an_infinity_is_infinite),
+    FERRY_TEST(a_fill_at_any_offset_is_one_launch),
     FERRY_TEST(without_kernels_cublas_adds_up_and_the_driver_fills),
     FERRY_TEST(operations_that_do_not_compile_are_computed_without_kernels),
     FERRY_TEST(a_sum_that_fails_can_be_tried_again),

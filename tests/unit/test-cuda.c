@@ -43,7 +43,7 @@ static void counting_and_describing_create_no_context(void)
                             "device 3 does not exist, there are 3"));
 }
 
-static void no_driver_an_old_one_and_no_device_have_different_errors(void)
+static void a_missing_driver_an_old_driver_and_a_missing_device_are_distinguished(void)
 {
     uint32_t count = 7;
 
@@ -86,7 +86,7 @@ static void other_failures_of_the_driver_have_a_hint(void)
     CU_ASSERT_EQUAL(count, 7);
 }
 
-static void devices_can_be_numbered_by_address(void)
+static void devices_can_be_ordered_by_pci_address(void)
 {
     ferry_plugin_properties p = { .struct_size = sizeof(p) };
     void *dev;
@@ -218,7 +218,7 @@ static void *without_a_context(void *dev)
     return NULL;
 }
 
-static void a_thread_without_a_context_stays_without_one(void)
+static void a_thread_without_a_current_context_keeps_none(void)
 {
     pthread_t thread;
     void *dev;
@@ -233,7 +233,7 @@ static void a_thread_without_a_context_stays_without_one(void)
 
 /* ---- memory ---- */
 
-static void blocks_come_from_a_pool_where_there_is_one(void)
+static void blocks_come_from_a_memory_pool_if_the_driver_has_one(void)
 {
     void *dev, *block;
     unsigned before;
@@ -260,7 +260,7 @@ static void blocks_come_from_a_pool_where_there_is_one(void)
 }
 
 /* A quarter, 1 GiB, or a sixteenth; if memory is the host's, at most 1 GiB. */
-static void the_pool_of_a_large_card_is_large(void)
+static void the_pool_limit_grows_with_the_memory_of_the_device(void)
 {
     static const struct {
         const char *memory, *unified;
@@ -287,7 +287,7 @@ static void the_pool_of_a_large_card_is_large(void)
     }
 }
 
-static void memory_that_is_short_says_how_much_there_was(void)
+static void an_out_of_memory_error_reports_the_free_bytes(void)
 {
     void *dev, *block, *none = NULL;
     uint32_t flags;
@@ -312,7 +312,7 @@ static void memory_that_is_short_says_how_much_there_was(void)
     }
 }
 
-static void pinned_memory_that_is_short_says_how_much_was_wanted(void)
+static void an_out_of_pinned_memory_error_reports_the_requested_bytes(void)
 {
     void *dev, *none = NULL;
     uint32_t flags;
@@ -345,7 +345,7 @@ static void a_foreign_block_is_refused(void)
 }
 
 /* Tests the plugin's own blocks and the program's; cudaGetLastError returns nothing afterwards. */
-static void a_device_knows_its_memory_by_the_address(void)
+static void a_device_identifies_its_memory_by_address(void)
 {
     char plain[64];
     char *block;
@@ -404,7 +404,7 @@ static void pinned_memory_is_freed_from_any_thread(void)
     cuda_close(both[0]);
 }
 
-static void a_pinned_copy_goes_on_while_the_caller_does(void)
+static void a_pinned_copy_is_asynchronous(void)
 {
     char *pinned, back[16] = { 0 };
     void *dev, *block, *event;
@@ -508,7 +508,7 @@ static void peers(bool reach, uint64_t *direct, uint64_t *indirect)
     cuda_close(two);
 }
 
-static void two_devices_copy_to_each_other_where_they_can(void)
+static void two_devices_copy_directly_if_peer_access_exists(void)
 {
     uint64_t direct, indirect;
 
@@ -524,7 +524,7 @@ static void two_devices_copy_to_each_other_where_they_can(void)
         }
 }
 
-static void a_device_that_is_opened_again_is_reached_again(void)
+static void a_reopened_device_has_peer_access_again(void)
 {
     uint64_t direct, indirect;
     void *one, *two;
@@ -545,24 +545,24 @@ static void a_device_that_is_opened_again_is_reached_again(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(opening_the_plugin_touches_no_driver),
     FERRY_TEST(counting_and_describing_create_no_context),
-    FERRY_TEST(no_driver_an_old_one_and_no_device_have_different_errors),
+    FERRY_TEST(a_missing_driver_an_old_driver_and_a_missing_device_are_distinguished),
     FERRY_TEST(other_failures_of_the_driver_have_a_hint),
-    FERRY_TEST(devices_can_be_numbered_by_address),
+    FERRY_TEST(devices_can_be_ordered_by_pci_address),
     FERRY_TEST(opening_one_device_creates_a_context_there_alone),
     FERRY_TEST(no_entry_changes_the_callers_current_device),
-    FERRY_TEST(a_thread_without_a_context_stays_without_one),
-    FERRY_TEST(blocks_come_from_a_pool_where_there_is_one),
-    FERRY_TEST(the_pool_of_a_large_card_is_large),
-    FERRY_TEST(memory_that_is_short_says_how_much_there_was),
-    FERRY_TEST(pinned_memory_that_is_short_says_how_much_was_wanted),
+    FERRY_TEST(a_thread_without_a_current_context_keeps_none),
+    FERRY_TEST(blocks_come_from_a_memory_pool_if_the_driver_has_one),
+    FERRY_TEST(the_pool_limit_grows_with_the_memory_of_the_device),
+    FERRY_TEST(an_out_of_memory_error_reports_the_free_bytes),
+    FERRY_TEST(an_out_of_pinned_memory_error_reports_the_requested_bytes),
     FERRY_TEST(a_foreign_block_is_refused),
-    FERRY_TEST(a_device_knows_its_memory_by_the_address),
+    FERRY_TEST(a_device_identifies_its_memory_by_address),
     FERRY_TEST(pinned_memory_is_freed_from_any_thread),
-    FERRY_TEST(a_pinned_copy_goes_on_while_the_caller_does),
+    FERRY_TEST(a_pinned_copy_is_asynchronous),
     FERRY_TEST(an_unpinned_source_may_be_reused_at_once),
     FERRY_TEST(a_copy_onto_itself_is_refused),
-    FERRY_TEST(two_devices_copy_to_each_other_where_they_can),
-    FERRY_TEST(a_device_that_is_opened_again_is_reached_again),
+    FERRY_TEST(two_devices_copy_directly_if_peer_access_exists),
+    FERRY_TEST(a_reopened_device_has_peer_access_again),
 };
 
 int main(int argc, char **argv)

@@ -42,7 +42,7 @@ static ferry_memory *adopted_twice(ferry_device *dev, ferry_device *other, int *
     return m;
 }
 
-static void ferry_stays_consistent_if_a_deleter_jumps_away(void)
+static void ferry_stays_consistent_if_a_deleter_calls_longjmp(void)
 {
     static int left, called; /* of the function that is left by longjmp */
     static ferry_runtime *rt;
@@ -115,7 +115,7 @@ static void ferry_stays_consistent_if_a_thread_is_cancelled_in_a_deleter(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(ferry_stays_consistent_if_a_deleter_jumps_away),
+    FERRY_TEST(ferry_stays_consistent_if_a_deleter_calls_longjmp),
     FERRY_TEST(ferry_stays_consistent_if_a_thread_is_cancelled_in_a_deleter),
 };
 

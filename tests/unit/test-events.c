@@ -63,7 +63,7 @@ static void a_copy_out_is_a_reader_of_its_source(void)
     wx_end();
 }
 
-static void the_host_waits_for_that_copys_event_only(void)
+static void the_host_waits_only_for_the_event_of_its_copy(void)
 {
     ferry_memory *m, *other[2];
     ferry_queue *q;
@@ -87,7 +87,7 @@ static void the_host_waits_for_that_copys_event_only(void)
     wx_end();
 }
 
-static void the_host_reads_beside_a_copy_that_reads_too(void)
+static void the_host_reads_during_a_copy_that_only_reads(void)
 {
     ferry_memory *m;
 
@@ -115,7 +115,7 @@ static void a_last_release_waits_for_copies_from_its_host_block(void)
 
 /* ---- failures that come later --------------------------------------------------------------- */
 
-static void a_failed_prefetch_surfaces_at_the_next_access_there(void)
+static void a_failed_prefetch_is_reported_at_the_next_access_on_the_device(void)
 {
     ferry_memory *m;
 
@@ -272,7 +272,7 @@ static void a_failed_kernel_is_reported_by_the_map(void)
 }
 
 /* V={d} unmapped, {host,d} mapped for reading, {host} for writing: exactly. */
-static void a_shared_block_is_mapped_as_its_valid_copies_say(void)
+static void the_map_of_a_shared_block_follows_its_valid_copies(void)
 {
     static const struct {
         bool on_host;
@@ -316,7 +316,7 @@ static void a_shared_block_is_mapped_as_its_valid_copies_say(void)
 }
 
 /* Contents that were valid are valid again, on the side that the program may use. */
-static void a_kernel_that_is_refused_leaves_the_host_its_map(void)
+static void a_refused_kernel_leaves_the_hosts_map_in_place(void)
 {
     ferry_blob *b = NULL;
     float *p;
@@ -345,7 +345,7 @@ static void a_kernel_that_is_refused_leaves_the_host_its_map(void)
  * Zeros follow the old contents; afterwards the bytes are owned by the writer: unmapped, or mapped
  * for writing.
  */
-static void a_tail_that_is_filled_leaves_the_bytes_to_the_writer(void)
+static void after_the_fill_of_a_tail_the_writer_has_the_bytes(void)
 {
     for (int host = 0; host < 2; host++) {
         ferry_blob *b = NULL;
@@ -482,7 +482,7 @@ static void write_beside(ferry_memory *both, ferry_memory *there, ferry_memory *
 }
 
 /* Device 1 is lost for the rest of the process: the last case of its world. */
-static void a_lost_device_is_lost_and_everything_else_goes_on(void)
+static void a_lost_device_does_not_affect_other_devices(void)
 {
     ferry_memory *there, *both, *home, *left[2];
     ferry_ref ref;
@@ -513,10 +513,10 @@ static void a_lost_device_is_lost_and_everything_else_goes_on(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_copy_is_a_reader_of_its_source),
     FERRY_TEST(a_copy_out_is_a_reader_of_its_source),
-    FERRY_TEST(the_host_waits_for_that_copys_event_only),
-    FERRY_TEST(the_host_reads_beside_a_copy_that_reads_too),
+    FERRY_TEST(the_host_waits_only_for_the_event_of_its_copy),
+    FERRY_TEST(the_host_reads_during_a_copy_that_only_reads),
     FERRY_TEST(a_last_release_waits_for_copies_from_its_host_block),
-    FERRY_TEST(a_failed_prefetch_surfaces_at_the_next_access_there),
+    FERRY_TEST(a_failed_prefetch_is_reported_at_the_next_access_on_the_device),
     FERRY_TEST(a_failed_copy_that_was_read_already_is_reported_to_the_host),
     FERRY_TEST(a_failed_copy_out_does_not_fill_the_host),
     FERRY_TEST(the_last_copy_that_fails_is_lost_and_never_zeros),
@@ -528,14 +528,14 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(an_event_is_pending_until_the_work_before_it_is_done),
     FERRY_TEST(an_event_reports_the_error_of_its_work),
     FERRY_TEST(an_event_that_cannot_be_recorded_is_an_error),
-    FERRY_TEST(a_lost_device_is_lost_and_everything_else_goes_on),
+    FERRY_TEST(a_lost_device_does_not_affect_other_devices),
 };
 
 static const ferry_test_case shared_cases[] = {
     FERRY_TEST(a_failed_kernel_is_reported_by_the_map),
-    FERRY_TEST(a_shared_block_is_mapped_as_its_valid_copies_say),
-    FERRY_TEST(a_kernel_that_is_refused_leaves_the_host_its_map),
-    FERRY_TEST(a_tail_that_is_filled_leaves_the_bytes_to_the_writer),
+    FERRY_TEST(the_map_of_a_shared_block_follows_its_valid_copies),
+    FERRY_TEST(a_refused_kernel_leaves_the_hosts_map_in_place),
+    FERRY_TEST(after_the_fill_of_a_tail_the_writer_has_the_bytes),
 };
 
 int main(int argc, char **argv)

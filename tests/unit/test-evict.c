@@ -59,7 +59,7 @@ static ferry_memory *idle_at_device(void)
     return m;
 }
 
-static void no_thread_waits_for_an_eviction_of_others(void)
+static void no_thread_waits_for_an_eviction_of_another_memory(void)
 {
     ferry_memory *m, *promised, *gone, *read;
     ferry_ref ref = { NULL, 0 };
@@ -231,7 +231,7 @@ static ferry_device *device_at(unsigned i)
     return dev;
 }
 
-static void evictions_beside_everything_lose_nothing(void)
+static void concurrent_evictions_lose_no_contents(void)
 {
     struct worker worker[2 * THREADS];
     pthread_t thread[2 * THREADS];
@@ -348,7 +348,7 @@ static void without_memory(int (*compute)(ferry_blob *))
     wx_end();
 }
 
-static void arithmetic_without_memory_evicts_and_is_tried_again(void)
+static void arithmetic_without_memory_evicts_and_is_retried(void)
 {
     for (size_t i = 0; i < FERRY_TEST_COUNT(once); i++) {
         unsigned failures = CU_get_number_of_failures();
@@ -360,7 +360,7 @@ static void arithmetic_without_memory_evicts_and_is_tried_again(void)
 }
 
 /* While the program reserves the queue no memory may be accessed: only cached blocks are freed. */
-static void a_section_of_the_program_is_tried_again_without_evictions(void)
+static void a_section_without_memory_frees_cached_blocks_and_is_retried(void)
 {
     ferry_event *e = NULL;
     ferry_memory *idle;
@@ -385,7 +385,7 @@ static void a_section_of_the_program_is_tried_again_without_evictions(void)
 }
 
 /* A failure that occurs later, after a retry, still belongs to the blob. */
-static void a_repeated_operation_may_fail_later(void)
+static void a_retried_operation_may_fail_asynchronously(void)
 {
     ferry_blob *b;
 
@@ -403,34 +403,34 @@ static void a_repeated_operation_may_fail_later(void)
 /*
  * On a CUDA device a queue's first arithmetic creates a handle of cuBLAS, with memory of its own.
  */
-static void a_handle_without_memory_evicts_and_is_tried_again(void)
+static void a_cublas_handle_without_memory_evicts_and_is_retried(void)
 {
     without_memory(ferry_blob_update);
 }
 
 static const ferry_test_case held_cases[] = {
-    FERRY_TEST(no_thread_waits_for_an_eviction_of_others),
+    FERRY_TEST(no_thread_waits_for_an_eviction_of_another_memory),
     FERRY_TEST(a_memory_ends_after_its_eviction),
     FERRY_TEST(no_thread_waits_for_a_trim),
 };
 
 static const ferry_test_case many_cases[] = {
-    FERRY_TEST(evictions_beside_everything_lose_nothing),
+    FERRY_TEST(concurrent_evictions_lose_no_contents),
 };
 
 static const ferry_test_case short_cases[] = {
-    FERRY_TEST(arithmetic_without_memory_evicts_and_is_tried_again),
-    FERRY_TEST(a_section_of_the_program_is_tried_again_without_evictions),
+    FERRY_TEST(arithmetic_without_memory_evicts_and_is_retried),
+    FERRY_TEST(a_section_without_memory_frees_cached_blocks_and_is_retried),
 };
 
 static const ferry_test_case sim_cases[] = {
-    FERRY_TEST(arithmetic_without_memory_evicts_and_is_tried_again),
-    FERRY_TEST(a_section_of_the_program_is_tried_again_without_evictions),
-    FERRY_TEST(a_repeated_operation_may_fail_later),
+    FERRY_TEST(arithmetic_without_memory_evicts_and_is_retried),
+    FERRY_TEST(a_section_without_memory_frees_cached_blocks_and_is_retried),
+    FERRY_TEST(a_retried_operation_may_fail_asynchronously),
 };
 
 static const ferry_test_case cuda_cases[] = {
-    FERRY_TEST(a_handle_without_memory_evicts_and_is_tried_again),
+    FERRY_TEST(a_cublas_handle_without_memory_evicts_and_is_retried),
 };
 
 int main(int argc, char **argv)

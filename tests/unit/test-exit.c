@@ -4,12 +4,12 @@
 
 /* Programs that use ferry while they end; test-opencl-exit has those of OpenCL. */
 
-static void a_device_with_memory_of_its_own_ends_when_its_driver_may(void)
+static void a_device_with_separate_memory_may_end_with_its_driver_at_exit(void)
 {
     ax_run("sim", false);
 }
 
-static void memory_of_the_host_is_there_to_the_end(void)
+static void host_memory_stays_readable_until_exit(void)
 {
     if (ferry_test_is_built("cpu"))
         ax_run("cpu", true);
@@ -18,8 +18,8 @@ static void memory_of_the_host_is_there_to_the_end(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_device_with_memory_of_its_own_ends_when_its_driver_may),
-    FERRY_TEST(memory_of_the_host_is_there_to_the_end),
+    FERRY_TEST(a_device_with_separate_memory_may_end_with_its_driver_at_exit),
+    FERRY_TEST(host_memory_stays_readable_until_exit),
 };
 
 int main(int argc, char **argv)

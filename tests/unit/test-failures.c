@@ -323,7 +323,7 @@ static void a_failed_operation_leaves_a_blob_as_it_was(void)
 
 /* ---- the last copy, and the device itself --------------------------------------------------- */
 
-static void a_copy_that_failed_when_it_ran_surfaces_at_the_next_access(void)
+static void an_asynchronous_copy_failure_is_reported_at_the_next_access(void)
 {
     ferry_device *dev = sim_device();
     ferry_memory *m = fx_memory_in(FERRY_HEAD_AT_HOST, false);
@@ -376,7 +376,7 @@ static void a_late_failure_is_reported_with_its_place_bytes_and_cause(void)
     fx_end();
 }
 
-static void a_lost_device_says_so_and_everything_can_still_be_destroyed(void)
+static void a_lost_device_is_reported_and_everything_can_be_destroyed(void)
 {
     ferry_device *dev = sim_device();
     ferry_blob *host = FX_BLOB(FERRY_F32, COUNT), *there = FX_BLOB(FERRY_F32, COUNT);
@@ -396,10 +396,10 @@ static void a_lost_device_says_so_and_everything_can_still_be_destroyed(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_failed_operation_leaves_a_memory_as_it_was),
     FERRY_TEST(a_failed_operation_leaves_a_blob_as_it_was),
-    FERRY_TEST(a_copy_that_failed_when_it_ran_surfaces_at_the_next_access),
+    FERRY_TEST(an_asynchronous_copy_failure_is_reported_at_the_next_access),
     FERRY_TEST(a_late_failure_is_reported_with_its_place_bytes_and_cause),
     /* The last case, because the device is lost after it. */
-    FERRY_TEST(a_lost_device_says_so_and_everything_can_still_be_destroyed),
+    FERRY_TEST(a_lost_device_is_reported_and_everything_can_be_destroyed),
 };
 
 int main(int argc, char **argv)

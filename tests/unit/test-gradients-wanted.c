@@ -154,7 +154,7 @@ static bool check(const struct gradient *g, int bottom)
     return good;
 }
 
-static void one_bottom_alone_has_its_gradient(void)
+static void the_gradient_of_a_single_bottom_is_computed(void)
 {
     size_t good = 0, all = 0;
 
@@ -173,7 +173,7 @@ static void one_bottom_alone_has_its_gradient(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(one_bottom_alone_has_its_gradient),
+    FERRY_TEST(the_gradient_of_a_single_bottom_is_computed),
 };
 
 int main(int argc, char **argv)

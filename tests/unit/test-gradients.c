@@ -285,12 +285,12 @@ static void every_gradient_equals_its_finite_difference(void)
     check_every_gradient(NOTHING);
 }
 
-static void a_layer_in_place_behind_changes_no_gradient(void)
+static void a_later_layer_in_place_changes_no_gradient(void)
 {
     check_every_gradient(POWER);
 }
 
-static void neither_does_one_on_another_name_of_the_top(void)
+static void a_layer_in_place_on_an_alias_of_the_top_changes_no_gradient(void)
 {
     check_every_gradient(RESHAPED);
 }
@@ -302,7 +302,7 @@ static bool has_gradients(const ferry_layer_type *type)
            (type->max_bottoms != 0 || strcmp(type->name, "Parameter") == 0);
 }
 
-static void every_type_that_can_be_differentiated_is_here(void)
+static void every_differentiable_layer_type_has_a_gradient_test(void)
 {
     int found = 0;
 
@@ -323,9 +323,9 @@ static void every_type_that_can_be_differentiated_is_here(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(every_gradient_equals_its_finite_difference),
-    FERRY_TEST(a_layer_in_place_behind_changes_no_gradient),
-    FERRY_TEST(neither_does_one_on_another_name_of_the_top),
-    FERRY_TEST(every_type_that_can_be_differentiated_is_here),
+    FERRY_TEST(a_later_layer_in_place_changes_no_gradient),
+    FERRY_TEST(a_layer_in_place_on_an_alias_of_the_top_changes_no_gradient),
+    FERRY_TEST(every_differentiable_layer_type_has_a_gradient_test),
 };
 
 int main(int argc, char **argv)

@@ -117,7 +117,7 @@ static void sharers_of_a_half_have_one_home_after_a_move(void)
     wx_end();
 }
 
-static void a_share_that_is_refused_moves_nothing(void)
+static void a_refused_share_moves_no_home(void)
 {
     const int64_t shape[] = { 3 };
     ferry_blob *a = NULL, *b;
@@ -137,7 +137,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_sharer_of_data_has_the_other_blob_s_home),
     FERRY_TEST(a_sharer_of_diff_has_the_other_blob_s_home),
     FERRY_TEST(sharers_of_a_half_have_one_home_after_a_move),
-    FERRY_TEST(a_share_that_is_refused_moves_nothing),
+    FERRY_TEST(a_refused_share_moves_no_home),
 };
 
 int main(int argc, char **argv)

@@ -18,7 +18,7 @@ static const struct arith hostmath = {
     .gemm = ferry__host_gemm,
 };
 
-static void load_gives_any_element_as_a_double(void)
+static void load_returns_any_element_as_a_double(void)
 {
     const int64_t wide[2] = { 7, (INT64_C(1) << 53) + 1 };
     const uint16_t half[2] = { 0x3c00, 0xc000 };
@@ -29,7 +29,7 @@ static void load_gives_any_element_as_a_double(void)
     CU_ASSERT_EQUAL(ferry__host_load(FERRY_I8, byte, 2), -128.0);
 }
 
-static void no_elements_and_no_pointers_are_nothing_to_do(void)
+static void operations_on_0_elements_accept_null_pointers(void)
 {
     double out = 1;
 
@@ -46,8 +46,8 @@ static void no_elements_and_no_pointers_are_nothing_to_do(void)
     }
 }
 
-static const ferry_test_case cases[] = { FERRY_TEST(load_gives_any_element_as_a_double),
-                                         FERRY_TEST(no_elements_and_no_pointers_are_nothing_to_do),
+static const ferry_test_case cases[] = { FERRY_TEST(load_returns_any_element_as_a_double),
+                                         FERRY_TEST(operations_on_0_elements_accept_null_pointers),
 #define CASE(name) FERRY_TEST(name),
                                          ARITH_CASES(CASE) };
 

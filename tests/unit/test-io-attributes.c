@@ -166,7 +166,7 @@ static void check_text(const char *path, const char *name, int i, const char *wa
     H5Fclose(file);
 }
 
-static void attributes_come_along(void)
+static void attributes_are_copied_with_the_arrays(void)
 {
     make_file(true);
     FX_OK_FATAL(copy(FERRY_IO_HDF5, 2, 0));
@@ -208,7 +208,7 @@ static void make_single(const char *path)
  * Includes objects that would be under /data if copied from another format, and those that Caffe
  * puts there.
  */
-static void arrays_stay_where_they_are(void)
+static void arrays_keep_their_hdf5_paths(void)
 {
     static const char *const paths[] = { "layer/0", "history/0",   "data",   "diff/x",
                                          "data/x",  "data/conv/0", "embed/w" };
@@ -224,7 +224,7 @@ static void arrays_stay_where_they_are(void)
 /*
  * The oldest headers search all of an object's attributes for each new one, and do not hold 65,536.
  */
-static void many_attributes_are_not_looked_through_in_a_row(void)
+static void many_attributes_are_stored_with_an_index(void)
 {
     hid_t made = H5Fcreate("a.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), file;
     H5O_info_t info = { .rc = 0 };
@@ -247,7 +247,7 @@ static void many_attributes_are_not_looked_through_in_a_row(void)
     CU_ASSERT_EQUAL(info.hdr.version, 2);
 }
 
-static void attributes_are_asked_for_in_time(void)
+static void attributes_are_copied_before_the_first_value_is_written(void)
 {
     ferry_io_writer *w = NULL;
     ferry_io *io = NULL;
@@ -287,12 +287,12 @@ static void every_allocation_may_fail(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(attributes_come_along),
+    FERRY_TEST(attributes_are_copied_with_the_arrays),
     FERRY_TEST(dropped_data_are_reported),
-    FERRY_TEST(arrays_stay_where_they_are),
-    FERRY_TEST(attributes_are_asked_for_in_time),
+    FERRY_TEST(arrays_keep_their_hdf5_paths),
+    FERRY_TEST(attributes_are_copied_before_the_first_value_is_written),
     FERRY_TEST(every_allocation_may_fail),
-    FERRY_TEST(many_attributes_are_not_looked_through_in_a_row),
+    FERRY_TEST(many_attributes_are_stored_with_an_index),
 };
 
 int main(int argc, char **argv)

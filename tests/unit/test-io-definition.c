@@ -41,7 +41,7 @@ static void a_definition_is_written_around_its_layers_blobs(void)
     fx_end();
 }
 
-static void a_definition_that_cannot_be_is_refused(void)
+static void an_invalid_definition_is_refused(void)
 {
     ferry_io_writer *w = create("file", FERRY_IO_NPZ);
     ferry_blob *b;
@@ -159,7 +159,7 @@ static bool same_file(const char *name, const struct msg *m)
     return got.size == m->size && memcmp(got.at, m->at, m->size) == 0;
 }
 
-static void a_copied_definition_with_its_blobs_is_the_file_again(void)
+static void copying_a_definition_with_its_blobs_reproduces_the_file(void)
 {
     fx_device();
     for (int v1 = 0; v1 < 2; v1++) {
@@ -241,7 +241,7 @@ static int rename_layer(const char *of, const char *into)
 }
 
 /* The net of put_net with another name for the layer that has blobs. */
-static void a_layer_of_a_copied_definition_is_called_as_its_blobs_are(void)
+static void a_layer_of_a_copied_definition_takes_the_name_of_its_blobs(void)
 {
     static const char *const names[] = { "a name that is longer than the one before it", "c" };
 
@@ -308,10 +308,10 @@ static void a_definition_that_cannot_be_copied_is_refused(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_definition_is_written_around_its_layers_blobs),
-    FERRY_TEST(a_definition_that_cannot_be_is_refused),
-    FERRY_TEST(a_copied_definition_with_its_blobs_is_the_file_again),
+    FERRY_TEST(an_invalid_definition_is_refused),
+    FERRY_TEST(copying_a_definition_with_its_blobs_reproduces_the_file),
     FERRY_TEST(a_copied_definition_takes_blobs_of_another_length),
-    FERRY_TEST(a_layer_of_a_copied_definition_is_called_as_its_blobs_are),
+    FERRY_TEST(a_layer_of_a_copied_definition_takes_the_name_of_its_blobs),
     FERRY_TEST(a_definition_that_cannot_be_copied_is_refused),
 };
 

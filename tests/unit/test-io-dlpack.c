@@ -63,7 +63,7 @@ static void make(struct own *own, void *data, int ndim, int64_t rows, int64_t co
 
 /* ---- from ----------------------------------------------------------------------------------- */
 
-static void a_blob_uses_the_tensors_memory_and_frees_it_once(void)
+static void a_blob_adopts_the_tensors_memory_and_frees_it_once(void)
 {
     float data[8] = { 0, 1, 2, 3, 4, 5, 6, 7 };
     ferry_device *dev = fx_device();
@@ -119,7 +119,7 @@ static void every_element_type_is_known(void)
     fx_end();
 }
 
-static void strides_of_contiguous_arrays_only_are_taken(void)
+static void only_contiguous_strides_are_accepted(void)
 {
     float data[6] = { 0 };
     ferry_device *dev = fx_device();
@@ -146,7 +146,7 @@ static void strides_of_contiguous_arrays_only_are_taken(void)
     fx_end();
 }
 
-static void empty_and_impossible_tensors(void)
+static void empty_tensors_are_accepted_and_invalid_ones_refused(void)
 {
     ferry_device *dev = fx_device();
     struct own own;
@@ -199,7 +199,7 @@ static void a_tensor_outlives_its_blob(void)
     fx_end();
 }
 
-static void diffs_and_slices_are_exported_at_their_places(void)
+static void diffs_and_slices_are_exported_with_their_offsets(void)
 {
     DLManagedTensor *t = NULL;
     ferry_blob *b, *slice = NULL;
@@ -234,7 +234,7 @@ static void empty_blobs_export_null(void)
     fx_end();
 }
 
-static void devices_are_exported_where_dlpack_has_a_name_for_them(void)
+static void devices_that_dlpack_has_a_code_for_are_exported(void)
 {
     ferry_device *dev = fx_device();
     const ferry_device_properties *p = ferry_device_get_properties(dev);
@@ -311,7 +311,7 @@ static void a_versioned_tensor_carries_its_flags(void)
     fx_end();
 }
 
-static void a_read_only_export_takes_nothing_away(void)
+static void a_read_only_export_leaves_all_copies_valid(void)
 {
     DLManagedTensorVersioned *t = NULL;
     ferry_device *dev = fx_device();
@@ -335,7 +335,7 @@ static void a_read_only_export_takes_nothing_away(void)
     fx_end();
 }
 
-static void a_copy_is_the_clients_alone(void)
+static void an_exported_copy_does_not_share_memory_with_the_blob(void)
 {
     DLManagedTensorVersioned *t = NULL;
     ferry_blob *b;
@@ -360,16 +360,16 @@ static void a_copy_is_the_clients_alone(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_versioned_tensor_carries_its_flags),
-    FERRY_TEST(a_read_only_export_takes_nothing_away),
-    FERRY_TEST(a_copy_is_the_clients_alone),
-    FERRY_TEST(a_blob_uses_the_tensors_memory_and_frees_it_once),
+    FERRY_TEST(a_read_only_export_leaves_all_copies_valid),
+    FERRY_TEST(an_exported_copy_does_not_share_memory_with_the_blob),
+    FERRY_TEST(a_blob_adopts_the_tensors_memory_and_frees_it_once),
     FERRY_TEST(every_element_type_is_known),
-    FERRY_TEST(strides_of_contiguous_arrays_only_are_taken),
-    FERRY_TEST(empty_and_impossible_tensors),
+    FERRY_TEST(only_contiguous_strides_are_accepted),
+    FERRY_TEST(empty_tensors_are_accepted_and_invalid_ones_refused),
     FERRY_TEST(a_tensor_outlives_its_blob),
-    FERRY_TEST(diffs_and_slices_are_exported_at_their_places),
+    FERRY_TEST(diffs_and_slices_are_exported_with_their_offsets),
     FERRY_TEST(empty_blobs_export_null),
-    FERRY_TEST(devices_are_exported_where_dlpack_has_a_name_for_them),
+    FERRY_TEST(devices_that_dlpack_has_a_code_for_are_exported),
 };
 
 int main(int argc, char **argv)

@@ -114,7 +114,7 @@ static void pickles_are_named_in_all_their_protocols(void)
     check(&text, text.says);
 }
 
-static void messages_of_others_are_named(void)
+static void protobuf_messages_of_other_frameworks_are_named(void)
 {
     static const struct foreign files[] = {
         F("an ONNX model", "\x08\x07\x12\x02pt\x3a\x04\x0a\x02\x0a\x00\x42\x00\x42\0"),
@@ -149,7 +149,7 @@ static void messages_of_others_are_named(void)
 }
 
 /* The name is where other formats have their magic bytes. */
-static void a_net_may_be_called_as_others_begin(void)
+static void a_net_name_may_equal_the_magic_bytes_of_another_format(void)
 {
     static const char *const names[] = { "v1TFL3", "myftyp", "mobileWAVE", "googleWEBP" };
 
@@ -260,8 +260,8 @@ static void non_arrays_in_an_archive_are_marked(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(other_files_are_named_by_their_first_bytes),
     FERRY_TEST(pickles_are_named_in_all_their_protocols),
-    FERRY_TEST(messages_of_others_are_named),
-    FERRY_TEST(a_net_may_be_called_as_others_begin),
+    FERRY_TEST(protobuf_messages_of_other_frameworks_are_named),
+    FERRY_TEST(a_net_name_may_equal_the_magic_bytes_of_another_format),
     FERRY_TEST(folders_are_named_by_their_contents),
     FERRY_TEST(archives_are_named_by_their_contents),
     FERRY_TEST(non_arrays_in_an_archive_are_marked),

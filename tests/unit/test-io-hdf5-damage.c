@@ -83,7 +83,7 @@ static int waits_once(struct ferry_io *io)
     return FERRY_OK;
 }
 
-static void a_child_that_waits_is_followed_by_another(void)
+static void a_child_that_hangs_is_replaced_by_another(void)
 {
     struct ferry_io io = { .count = 3 };
 
@@ -103,7 +103,7 @@ static void a_child_that_waits_is_followed_by_another(void)
 }
 
 /* As written by a newer libhdf5: only that array cannot be read. */
-static void one_that_cannot_be_opened_is_marked(void)
+static void an_array_that_cannot_be_opened_is_marked(void)
 {
     unsigned char layout[10] = { 3, 1 }; /* version, contiguous; address */
     static unsigned char bytes[65536];
@@ -143,7 +143,7 @@ static void one_that_cannot_be_opened_is_marked(void)
 }
 
 /* Each byte of a small file set to 0 and to 255: libhdf5 opens the file or reports an error. */
-static void every_byte_of_a_file_may_be_wrong(void)
+static void a_file_with_any_changed_byte_is_read_or_refused(void)
 {
     static unsigned char bytes[65536];
     size_t size, step = getenv("FERRY_TEST_QUICK") ? 97 : 31;
@@ -275,7 +275,7 @@ static int copy_attributes(ferry_io *io)
 }
 
 /* libhdf5 allocates by the length in the reference, and reads by that of the object. */
-static void a_text_has_the_length_that_its_reference_says(void)
+static void a_string_with_a_wrong_length_is_reported(void)
 {
     static const uint32_t lengths[] = { 0, 4, 6, 0x1105, 0xffffffff };
     const char *was = "x.h5: note: is damaged: its length differs from that of its text";
@@ -295,7 +295,7 @@ static void a_text_has_the_length_that_its_reference_says(void)
 }
 
 /* A user block moves all addresses, including the undefined one. */
-static void texts_behind_a_block_of_the_users_are_sound(void)
+static void strings_of_a_file_with_a_user_block_are_read(void)
 {
     hid_t plist = H5Pcreate(H5P_FILE_CREATE), type = H5Tcopy(H5T_C_S1);
     const char *text = "hello";
@@ -326,7 +326,7 @@ static long children_took(void)
 }
 
 /* The reference claims 4 GiB minus one byte. */
-static void a_length_of_gigabytes_takes_no_memory(void)
+static void a_claimed_length_of_gigabytes_allocates_no_memory(void)
 {
     ferry_io *io = NULL;
 
@@ -364,7 +364,7 @@ static void look(void)
 }
 
 /* A damaged file can leave libhdf5 in a state that it reports on exit, if errors are printed. */
-static void libhdf5_ends_without_a_word(void)
+static void libhdf5_prints_nothing_at_exit(void)
 {
     int status = -1;
     pid_t child;
@@ -386,13 +386,13 @@ static void libhdf5_ends_without_a_word(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_crash_of_the_library_is_an_error_that_names_the_file),
     FERRY_TEST(an_endless_walk_is_an_error),
-    FERRY_TEST(a_child_that_waits_is_followed_by_another),
-    FERRY_TEST(one_that_cannot_be_opened_is_marked),
-    FERRY_TEST(every_byte_of_a_file_may_be_wrong),
-    FERRY_TEST(a_text_has_the_length_that_its_reference_says),
-    FERRY_TEST(texts_behind_a_block_of_the_users_are_sound),
-    FERRY_TEST(a_length_of_gigabytes_takes_no_memory),
-    FERRY_TEST(libhdf5_ends_without_a_word),
+    FERRY_TEST(a_child_that_hangs_is_replaced_by_another),
+    FERRY_TEST(an_array_that_cannot_be_opened_is_marked),
+    FERRY_TEST(a_file_with_any_changed_byte_is_read_or_refused),
+    FERRY_TEST(a_string_with_a_wrong_length_is_reported),
+    FERRY_TEST(strings_of_a_file_with_a_user_block_are_read),
+    FERRY_TEST(a_claimed_length_of_gigabytes_allocates_no_memory),
+    FERRY_TEST(libhdf5_prints_nothing_at_exit),
 };
 
 int main(int argc, char **argv)

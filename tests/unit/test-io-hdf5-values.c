@@ -160,7 +160,7 @@ static void put_filtered(const char *name, unsigned id, const void *raw, size_t 
     H5Pclose(plist);
 }
 
-static void lzf_is_undone_and_others_are_named(void)
+static void lzf_is_decoded_and_unsupported_filters_are_named(void)
 {
     /* "0123", then eight bytes from four before; truncated; from before the beginning; too long */
     static const unsigned char good[] = { 3, 0, 1, 2, 3, 6 << 5, 3 }, bad[] = { 3, 0, 1 },
@@ -336,7 +336,7 @@ static void put_large(const char *name, const unsigned *ids)
     H5Pclose(plist);
 }
 
-static void large_chunks_go_through_each_order_of_filters(void)
+static void large_chunks_are_decoded_in_each_order_of_filters(void)
 {
     static const unsigned filters[][4] = {
         { 32000 }, { 2, 32000, 3 }, { 2, 1, 3 }, { 2, 3 }, { 1, 2, 3 } /* which are never written */
@@ -376,10 +376,10 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(chunks_are_decoded),
     FERRY_TEST(unwritten_elements_have_the_fill_value),
     FERRY_TEST(sparse_data_take_little_memory),
-    FERRY_TEST(lzf_is_undone_and_others_are_named),
+    FERRY_TEST(lzf_is_decoded_and_unsupported_filters_are_named),
     FERRY_TEST(damaged_chunks_are_errors),
     FERRY_TEST(large_chunks_stay_out_of_memory),
-    FERRY_TEST(large_chunks_go_through_each_order_of_filters),
+    FERRY_TEST(large_chunks_are_decoded_in_each_order_of_filters),
 };
 
 int main(int argc, char **argv)

@@ -141,7 +141,7 @@ static void arrays_keep_their_paths_when_written(void)
  * "data" and "label" of a training set are datasets of the root, as h5py and Caffe's HDF5Data
  * require.
  */
-static void no_name_chooses_the_layout(void)
+static void the_layout_does_not_depend_on_names(void)
 {
     static const char *const names[] = { "data", "label", "diff", "conv1/0" };
     int64_t shape[1] = { 1 };
@@ -171,7 +171,7 @@ static void no_name_chooses_the_layout(void)
     H5Fclose(file);
 }
 
-static void a_layout_is_of_hdf5_alone(void)
+static void only_hdf5_accepts_a_layout(void)
 {
     ferry_io_writer *w = NULL;
 
@@ -225,7 +225,7 @@ static void rename_to(const char *name)
 }
 
 /* They do not begin like HDF5: only their names lead to the first file. */
-static void a_later_member_names_the_first(void)
+static void the_error_for_a_later_family_member_names_the_first_file(void)
 {
     static const struct {
         const char *first, *later;
@@ -311,10 +311,10 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(links_are_followed_or_reported),
     FERRY_TEST(a_diff_without_data_is_an_array),
     FERRY_TEST(arrays_keep_their_paths_when_written),
-    FERRY_TEST(no_name_chooses_the_layout),
-    FERRY_TEST(a_layout_is_of_hdf5_alone),
+    FERRY_TEST(the_layout_does_not_depend_on_names),
+    FERRY_TEST(only_hdf5_accepts_a_layout),
     FERRY_TEST(a_member_of_a_family_is_named),
-    FERRY_TEST(a_later_member_names_the_first),
+    FERRY_TEST(the_error_for_a_later_family_member_names_the_first_file),
     FERRY_TEST(many_groups_may_have_two_names),
     FERRY_TEST(groups_are_not_followed_forever),
 };

@@ -68,7 +68,7 @@ static void check_values(ferry_io *io, const char *name, int n, const double *wa
     "\"" name "\":{\"dtype\":\"" type "\",\"shape\":[" shape "],\"data_offsets\":[" begin "," end \
     "]}"
 
-static void types_that_another_dtype_holds_are_read_as_it(void)
+static void unsupported_types_are_read_as_a_wider_dtype(void)
 {
     static const char header[] =
         "{" ONE("u16", "U16", "2", "0", "4") "," ONE("u64", "U64", "1", "4", "12") "," ONE(
@@ -233,7 +233,7 @@ static void round_trip(ferry_io_format format, const char *storage, ferry_dtype 
 }
 
 /* The type is kept if the format has it; otherwise the dtype is stored. No value changes. */
-static void storage_is_kept_where_the_format_has_it(void)
+static void the_storage_type_is_kept_if_the_format_supports_it(void)
 {
     static const double counts[] = { 0, 1, 65535 }, signs[] = { -32768, 0, 32767 },
                         truths[] = { 1, 0, 1 }, eighths[] = { 448, -0.001953125, 1.875 },
@@ -324,11 +324,11 @@ static void accesses_beyond_the_storage_are_refused(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(types_that_another_dtype_holds_are_read_as_it),
+    FERRY_TEST(unsupported_types_are_read_as_a_wider_dtype),
     FERRY_TEST(numpys_types_are_read_in_any_byte_order),
     FERRY_TEST(mismatches_are_an_error_with_their_position),
     FERRY_TEST(other_types_are_listed_and_marked),
-    FERRY_TEST(storage_is_kept_where_the_format_has_it),
+    FERRY_TEST(the_storage_type_is_kept_if_the_format_supports_it),
     FERRY_TEST(eight_bits_are_rounded_to_nearest),
     FERRY_TEST(accesses_beyond_the_storage_are_refused),
 };

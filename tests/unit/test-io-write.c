@@ -105,7 +105,7 @@ static void round_trip(ferry_io_format format, bool declared)
     unlink(in_folder("file"));
 }
 
-static void every_dtype_and_shape_survives_each_format(void)
+static void every_dtype_and_shape_round_trips_through_each_format(void)
 {
     static const ferry_io_format formats[] = { FERRY_IO_CAFFEMODEL, FERRY_IO_NPZ,
                                                FERRY_IO_SAFETENSORS };
@@ -118,7 +118,7 @@ static void every_dtype_and_shape_survives_each_format(void)
     fx_end();
 }
 
-static void hdf5_survives_where_it_was_built(void)
+static void hdf5_round_trips_if_it_was_built(void)
 {
     ferry_io_writer *w = NULL;
     ferry_blob *b;
@@ -193,7 +193,7 @@ static void hdf5_that_stores_less_than_its_shape_is_refused(void)
     fx_end();
 }
 
-static void single_array_formats_survive(void)
+static void single_array_formats_round_trip(void)
 {
     static const ferry_io_format formats[] = { FERRY_IO_NPY, FERRY_IO_BLOBPROTO };
 
@@ -219,7 +219,7 @@ static void single_array_formats_survive(void)
     fx_end();
 }
 
-static void diffs_and_states_survive_in_caffes_formats(void)
+static void diffs_and_solver_states_round_trip_in_caffe_formats(void)
 {
     static const struct {
         ferry_io_format format;
@@ -291,7 +291,7 @@ static void safetensors_keep_their_metadata_and_strange_names(void)
     fx_end();
 }
 
-static void values_may_come_in_pieces(void)
+static void values_may_be_written_in_pieces(void)
 {
     static const int64_t shape[] = { 4 };
     ferry_io_entry a = { .struct_size = sizeof(a),
@@ -353,7 +353,7 @@ static void declare_of_size(size_t size)
     FX_OK_FATAL(ferry_io_writer_commit(w));
 }
 
-static void an_entry_of_another_size_is_read_as_far_as_it_goes(void)
+static void members_beyond_an_entrys_struct_size_are_zero(void)
 {
     static const int64_t shape[] = { 1 };
     ferry_io_entry e = { .name = "a/0", .dtype = FERRY_F32, .rank = 1, .shape = shape };
@@ -433,7 +433,7 @@ static void a_flipped_bit_of_a_stored_member_is_found(void)
 }
 
 /* A member compressed by an unsupported method, such as bzip2: the other members are read. */
-static void a_member_of_another_method_is_listed(void)
+static void a_member_with_an_unsupported_compression_is_listed(void)
 {
     static const int64_t shape[] = { 2 };
     ferry_io_entry e = { sizeof(e), .name = "a",    .dtype = FERRY_F32,
@@ -472,16 +472,16 @@ static void a_member_of_another_method_is_listed(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(every_dtype_and_shape_survives_each_format),
-    FERRY_TEST(hdf5_survives_where_it_was_built),
+    FERRY_TEST(every_dtype_and_shape_round_trips_through_each_format),
+    FERRY_TEST(hdf5_round_trips_if_it_was_built),
     FERRY_TEST(hdf5_that_stores_less_than_its_shape_is_refused),
-    FERRY_TEST(single_array_formats_survive),
-    FERRY_TEST(diffs_and_states_survive_in_caffes_formats),
+    FERRY_TEST(single_array_formats_round_trip),
+    FERRY_TEST(diffs_and_solver_states_round_trip_in_caffe_formats),
     FERRY_TEST(safetensors_keep_their_metadata_and_strange_names),
-    FERRY_TEST(values_may_come_in_pieces),
-    FERRY_TEST(an_entry_of_another_size_is_read_as_far_as_it_goes),
+    FERRY_TEST(values_may_be_written_in_pieces),
+    FERRY_TEST(members_beyond_an_entrys_struct_size_are_zero),
     FERRY_TEST(a_flipped_bit_of_a_stored_member_is_found),
-    FERRY_TEST(a_member_of_another_method_is_listed),
+    FERRY_TEST(a_member_with_an_unsupported_compression_is_listed),
 };
 
 int main(int argc, char **argv)

@@ -77,7 +77,7 @@ static int see(void *user, const ferry_kernels_launch *l)
     return s->answer;
 }
 
-static void a_launch_has_its_buffers_and_says_which_are_written(void)
+static void a_launch_lists_its_buffers_and_marks_the_written_ones(void)
 {
     static char x, y;
     ferry_cref in = { &x, 256 };
@@ -129,7 +129,7 @@ static bool has(const char *const *lines, size_t n, const char *word)
     return false;
 }
 
-static void a_program_s_text_is_whole(void)
+static void the_text_of_a_program_is_complete(void)
 {
     for (uint32_t p = 0; p < (uint32_t)ferry_kernels_program_count(); p++) {
         size_t n = ferry_kernels_text(p, NULL, 0);
@@ -164,8 +164,8 @@ static void every_kernel_has_a_name_and_a_program(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(targets_are_checked),
-    FERRY_TEST(a_launch_has_its_buffers_and_says_which_are_written),
-    FERRY_TEST(a_program_s_text_is_whole),
+    FERRY_TEST(a_launch_lists_its_buffers_and_marks_the_written_ones),
+    FERRY_TEST(the_text_of_a_program_is_complete),
     FERRY_TEST(every_kernel_has_a_name_and_a_program),
 };
 

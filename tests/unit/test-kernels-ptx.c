@@ -202,7 +202,7 @@ static void try_many(struct trying what)
     ptx.tried += (unsigned)tried;
 }
 
-static void what_nvcc_compiles_agrees_with_the_oracle(void)
+static void kernels_compiled_by_nvcc_agree_with_the_oracle(void)
 {
     if (!has_files())
         return;
@@ -300,7 +300,7 @@ static void a_gradient_in_segments_agrees_with_the_oracle(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(what_nvcc_compiles_agrees_with_the_oracle),
+    FERRY_TEST(kernels_compiled_by_nvcc_agree_with_the_oracle),
     FERRY_TEST(products_of_halves_are_within_the_bounds_of_their_sums),
     FERRY_TEST(a_gradient_in_segments_agrees_with_the_oracle),
 };

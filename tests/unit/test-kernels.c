@@ -68,7 +68,7 @@ static void kernels_compiled_by_the_host_agree_with_the_oracle(void)
     CU_ASSERT_EQUAL(bad, 0);
 }
 
-static void so_do_the_backward_passes(void)
+static void backward_kernels_agree_with_the_oracle(void)
 {
     int bad = 0;
 
@@ -131,7 +131,7 @@ static int try_lines(int64_t lines)
     return bad;
 }
 
-static void depthwise_lines_agree_too(void)
+static void depthwise_line_kernels_agree_with_the_oracle(void)
 {
     CU_ASSERT_EQUAL(try_lines(1), 0);
     CU_ASSERT_EQUAL(try_lines(2), 0);
@@ -341,8 +341,8 @@ static void conversions_of_halves_have_the_oracles_bits(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(kernels_compiled_by_the_host_agree_with_the_oracle),
-    FERRY_TEST(depthwise_lines_agree_too),
-    FERRY_TEST(so_do_the_backward_passes),
+    FERRY_TEST(depthwise_line_kernels_agree_with_the_oracle),
+    FERRY_TEST(backward_kernels_agree_with_the_oracle),
     FERRY_TEST(products_of_halves_are_within_the_bounds_of_their_sums),
     FERRY_TEST(small_terms_of_a_long_sum_are_kept),
     FERRY_TEST(small_terms_of_a_long_vector_are_kept),

@@ -74,7 +74,7 @@ static void check_lost(ferry_blob *b)
 
 /* ---- arithmetic on blobs -------------------------------------------------------------------- */
 
-static void a_failed_fill_is_that_blobs_and_no_others(void)
+static void a_failed_fill_invalidates_only_its_blob(void)
 {
     ferry_blob *a, *b;
 
@@ -176,7 +176,7 @@ static void failed_arithmetic_is_reported_by_every_read(void)
 }
 
 /* A result computed from a copy that failed has failed as well. */
-static void arithmetic_on_a_copy_that_failed_has_failed_too(void)
+static void arithmetic_on_a_failed_copy_fails_too(void)
 {
     ferry_blob *b;
     float *diff;
@@ -289,7 +289,7 @@ static int read_on_host(ferry_memory *m)
 }
 
 /* Stray work: reported to the host once, and the copies after it are not invalidated. */
-static void a_kernel_of_the_programs_takes_no_copy_of_ferrys_along(void)
+static void a_failed_kernel_of_the_program_invalidates_no_copy_of_ferry(void)
 {
     ferry_memory *m, *other;
     ferry_blob *b;
@@ -318,7 +318,7 @@ static void a_kernel_of_the_programs_takes_no_copy_of_ferrys_along(void)
  * On a queue of its own, the program's work is recorded: a later copy by ferry on that queue does
  * not hide its failure.
  */
-static void a_failed_kernel_on_another_queue_is_reported_after_a_copy_of_ferrys(void)
+static void a_failed_kernel_on_another_queue_is_reported_after_a_copy(void)
 {
     ferry_memory *m, *other;
     ferry_queue *q;
@@ -344,7 +344,7 @@ static void a_failed_kernel_on_another_queue_is_reported_after_a_copy_of_ferrys(
  * A synchronize reports failed work, and the event after it reports the failure too, because
  * another thread's wait for the queue is not part of a section.
  */
-static void a_wait_for_the_queue_takes_no_failure_from_a_section(void)
+static void a_synchronize_does_not_clear_the_failure_of_a_section(void)
 {
     ferry_memory *m;
     ferry_event *e;
@@ -367,7 +367,7 @@ static void a_wait_for_the_queue_takes_no_failure_from_a_section(void)
 }
 
 /* One synchronize reports a failure of stray work; the next one and later accesses do not. */
-static void a_synchronize_tells_of_the_programs_failure_once(void)
+static void synchronize_reports_a_failure_of_the_program_once(void)
 {
     ferry_memory *m;
 
@@ -391,7 +391,7 @@ static void a_synchronize_tells_of_the_programs_failure_once(void)
 /*
  * Alternating queues: the next queue need not wait for the work that the previous one waited for.
  */
-static void writes_through_many_queues_wait_for_one_each(void)
+static void writes_on_many_queues_wait_for_one_queue_each(void)
 {
     enum { QUEUES = 400 };
     static ferry_queue *q[QUEUES];
@@ -490,7 +490,7 @@ static void *compute(void *arg)
  * No thread reads a wrong value, and the number of reported failures does not exceed the failed
  * operations.
  */
-static void threads_on_one_queue_get_only_their_own_failures(void)
+static void each_thread_on_a_shared_queue_gets_only_the_failures_of_its_work(void)
 {
     pthread_t threads[THREADS];
 
@@ -507,18 +507,18 @@ static void threads_on_one_queue_get_only_their_own_failures(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_failed_fill_is_that_blobs_and_no_others),
+    FERRY_TEST(a_failed_fill_invalidates_only_its_blob),
     FERRY_TEST(failed_arithmetic_is_reported_by_every_read),
-    FERRY_TEST(arithmetic_on_a_copy_that_failed_has_failed_too),
+    FERRY_TEST(arithmetic_on_a_failed_copy_fails_too),
     FERRY_TEST(many_scales_of_which_one_failed_are_lost),
     FERRY_TEST(a_fill_of_a_longer_blob_survives_the_loss_of_old_contents),
     FERRY_TEST(a_refused_fill_does_not_restore_lost_contents),
     FERRY_TEST(a_lost_source_or_diff_does_not_read_as_zeros),
-    FERRY_TEST(a_kernel_of_the_programs_takes_no_copy_of_ferrys_along),
-    FERRY_TEST(a_failed_kernel_on_another_queue_is_reported_after_a_copy_of_ferrys),
-    FERRY_TEST(a_wait_for_the_queue_takes_no_failure_from_a_section),
-    FERRY_TEST(a_synchronize_tells_of_the_programs_failure_once),
-    FERRY_TEST(writes_through_many_queues_wait_for_one_each),
+    FERRY_TEST(a_failed_kernel_of_the_program_invalidates_no_copy_of_ferry),
+    FERRY_TEST(a_failed_kernel_on_another_queue_is_reported_after_a_copy),
+    FERRY_TEST(a_synchronize_does_not_clear_the_failure_of_a_section),
+    FERRY_TEST(synchronize_reports_a_failure_of_the_program_once),
+    FERRY_TEST(writes_on_many_queues_wait_for_one_queue_each),
     FERRY_TEST(an_evicted_memory_keeps_no_event),
 };
 
@@ -558,7 +558,7 @@ static const ferry_test_case shared_cases[] = {
 };
 
 static const ferry_test_case thread_cases[] = {
-    FERRY_TEST(threads_on_one_queue_get_only_their_own_failures),
+    FERRY_TEST(each_thread_on_a_shared_queue_gets_only_the_failures_of_its_work),
 };
 
 int main(int argc, char **argv)

@@ -111,7 +111,7 @@ static void memory_data_are_written_by_the_program(void)
 #define IMAGES \
     "layer { name: 'i' type: 'ImageData' top: 'data' top: 'label' image_data_param { source: "
 
-static void a_list_is_read_in_its_order_and_begins_again(void)
+static void a_list_is_read_in_order_and_restarts_at_its_end(void)
 {
     ferry_net *net = TEST_NET(IMAGES "'%s' batch_size: 2 } }", df_in("list"));
 
@@ -163,7 +163,7 @@ static void images_are_transformed_as_by_ferry_image_transform(void)
     fx_end();
 }
 
-static void a_batch_takes_the_size_of_its_picture(void)
+static void a_batch_has_the_size_of_its_picture(void)
 {
     ferry_net *net =
         TEST_NET(IMAGES "'%s' } } layer { name: 'p' type: 'Power' bottom: 'data' top: 'y' "
@@ -224,7 +224,7 @@ static void training_crops_and_mirrors_by_the_seed(void)
     CU_ASSERT(kinds >= 12); /* of 2 rows x 4 columns x 2 */
 }
 
-static void shuffling_has_every_picture_once_a_round(void)
+static void shuffling_reads_every_picture_once_per_epoch(void)
 {
     ferry_net *net =
         open_net(FERRY_PHASE_TEST, 5, IMAGES "'%s' batch_size: 3 shuffle: true } }", df_in("list"));
@@ -251,7 +251,7 @@ static void shuffling_has_every_picture_once_a_round(void)
 
 #define DATA "layer { name: 'd' type: 'Data' top: 'data' top: 'label' data_param { source: "
 
-static void records_are_read_in_the_order_of_their_keys_and_begin_again(void)
+static void records_are_read_in_key_order_and_restart_at_the_end(void)
 {
     ferry_net *net = TEST_NET(DATA "'%s' batch_size: 2 backend: LMDB } }", df_in("bytes"));
     ferry_net *second = TEST_NET(DATA "'%s/data.mdb' batch_size: 2 } }", df_in("bytes"));
@@ -272,7 +272,7 @@ static void records_are_read_in_the_order_of_their_keys_and_begin_again(void)
     ferry_net_close(second);
 }
 
-static void floats_do_not_change(void)
+static void float_records_are_not_converted(void)
 {
     ferry_net *net =
         TEST_NET(DATA "'%s' batch_size: 1 } transform_param { scale: 2 } }", df_in("floats"));
@@ -312,7 +312,7 @@ static void encoded_records_are_decoded_and_cropped_in_the_middle(void)
     fx_end();
 }
 
-static void a_batch_takes_the_size_of_its_record(void)
+static void a_batch_has_the_size_of_its_record(void)
 {
     ferry_net *net = TEST_NET(DATA "'%s' batch_size: 1 } } layer { name: 'p' type: 'Power' bottom: "
                                    "'data' top: 'y' power_param { shift: 1 } }",
@@ -375,7 +375,7 @@ static void rows_of_another_shape_are_named(void)
 }
 
 /* Files of 3 and 5 rows: each row once in 8, complete, in more than one order. */
-static void shuffled_rows_come_once_a_round(void)
+static void shuffled_rows_are_read_once_per_epoch(void)
 {
     ferry_net *net;
     int firsts = 0;
@@ -516,7 +516,7 @@ static void damaged_data_are_one_error_with_file_record_and_layer(void)
 }
 
 /* Only the header of a PNG that would take 4 GB: nothing is allocated for it. */
-static void a_picture_is_not_larger_than_the_limit(void)
+static void pictures_beyond_the_limit_are_refused(void)
 {
     static const unsigned char header[] = { 0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00,
                                             0x00, 0x00, 0x0d, 0x49, 0x48, 0x44, 0x52, 0x00, 0x00,
@@ -591,20 +591,20 @@ static void no_pipe_is_waited_for(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(memory_data_are_written_by_the_program),
-    FERRY_TEST(a_list_is_read_in_its_order_and_begins_again),
+    FERRY_TEST(a_list_is_read_in_order_and_restarts_at_its_end),
     FERRY_TEST(images_are_transformed_as_by_ferry_image_transform),
-    FERRY_TEST(a_batch_takes_the_size_of_its_picture),
+    FERRY_TEST(a_batch_has_the_size_of_its_picture),
     FERRY_TEST(training_crops_and_mirrors_by_the_seed),
-    FERRY_TEST(shuffling_has_every_picture_once_a_round),
-    FERRY_TEST(records_are_read_in_the_order_of_their_keys_and_begin_again),
-    FERRY_TEST(floats_do_not_change),
+    FERRY_TEST(shuffling_reads_every_picture_once_per_epoch),
+    FERRY_TEST(records_are_read_in_key_order_and_restart_at_the_end),
+    FERRY_TEST(float_records_are_not_converted),
     FERRY_TEST(encoded_records_are_decoded_and_cropped_in_the_middle),
-    FERRY_TEST(a_batch_takes_the_size_of_its_record),
-    FERRY_TEST(shuffled_rows_come_once_a_round),
+    FERRY_TEST(a_batch_has_the_size_of_its_record),
+    FERRY_TEST(shuffled_rows_are_read_once_per_epoch),
     FERRY_TEST(rows_of_another_shape_are_named),
     FERRY_TEST(damaged_data_are_one_error_with_file_record_and_layer),
     FERRY_TEST(no_pipe_is_waited_for),
-    FERRY_TEST(a_picture_is_not_larger_than_the_limit),
+    FERRY_TEST(pictures_beyond_the_limit_are_refused),
 };
 
 int main(int argc, char **argv)

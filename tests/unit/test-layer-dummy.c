@@ -99,7 +99,7 @@ static void every_filler_fills_data(void)
  * Caffe's kernel (October 2017): with f = ceil(k / 2) and the centre c = (k - 1) / (2 f), it is (1
  * - |x/f - c|) (1 - |y/f - c|).
  */
-static void a_bilinear_kernel_of_any_size_is_caffes(void)
+static void a_bilinear_filler_of_any_size_matches_caffe(void)
 {
     for (int k = 1; k <= 8; k++) {
         ferry_net_options o = { .struct_size = sizeof o };
@@ -134,7 +134,7 @@ static void a_bilinear_kernel_of_any_size_is_caffes(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_bilinear_kernel_of_any_size_is_caffes),
+    FERRY_TEST(a_bilinear_filler_of_any_size_matches_caffe),
     FERRY_TEST(every_filler_fills_data),
 };
 

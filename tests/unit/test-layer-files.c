@@ -10,7 +10,7 @@
 /* Layers that read and write files, and the paths that they may use. */
 
 /* Rows of digits: 3000 in the first file, 5000 in the second; a batch may have rows of both. */
-static void rows_go_on_from_file_to_file_and_begin_again(void)
+static void rows_continue_across_files_and_restart_at_the_end(void)
 {
     const char *list = ferry_test_data("nets/train/train.txt");
     char text[1536];
@@ -263,7 +263,7 @@ static void files_that_are_not_there_are_named(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(rows_go_on_from_file_to_file_and_begin_again),
+    FERRY_TEST(rows_continue_across_files_and_restart_at_the_end),
     FERRY_TEST(a_training_net_begins_with_caffes_loss),
     FERRY_TEST(written_files_can_be_read),
     FERRY_TEST(no_file_makes_a_layer_write_elsewhere),

@@ -13,7 +13,7 @@
 
 /* ---- forks ----------------------------------------------------------------------------------- */
 
-static void bn_scales_and_shifts_and_learning_normalizes_before(void)
+static void bn_scales_and_shifts_and_normalizes_first_in_mode_learn(void)
 {
     ferry_net *net = lx_open(X("dim: 1 dim: 2 dim: 1 dim: 2") "layer { name: 'l' type: 'BN' "
                                                               "bottom: 'x' top: 'y' bn_param { "
@@ -49,7 +49,7 @@ static void axpy_scales_each_channel_and_adds(void)
     ferry_net_close(net);
 }
 
-static void upsampling_repeats_and_with_a_mask_puts_back(void)
+static void upsample_repeats_elements_or_unpools_with_a_mask(void)
 {
     ferry_net *net = lx_open(X("dim: 1 dim: 1 dim: 1 dim: 2") "layer { name: 'l' type: 'Upsample' "
                                                               "bottom: 'x' top: 'y' "
@@ -73,7 +73,7 @@ static void upsampling_repeats_and_with_a_mask_puts_back(void)
     ferry_net_close(net);
 }
 
-static void interp_lays_corners_on_corners(void)
+static void interp_aligns_corners(void)
 {
     ferry_net *net = lx_open(X("dim: 1 dim: 1 dim: 2 dim: 2") "layer { name: 'l' type: 'Interp' "
                                                               "bottom: 'x' top: 'y' interp_param "
@@ -109,7 +109,7 @@ static void an_average_without_padding_counts_elements_in_the_image(void)
  * Windows over one column, over rows and across: the last window begins after the image, as in
  * Caffe.
  */
-static void a_last_window_may_begin_behind_the_image(void)
+static void the_last_pooling_window_may_start_past_the_image(void)
 {
     ferry_net *net = lx_open(
         X("dim: 1 dim: 1 dim: 2 dim: 4") "layer { name: 'm' type: 'Pooling' bottom: 'x' top: 'y' "
@@ -132,7 +132,7 @@ static void a_last_window_may_begin_behind_the_image(void)
 
 /* ---- Caffe's that have no case --------------------------------------------------------------- */
 
-static void data_and_parameters_make_tops(void)
+static void dummy_data_and_parameter_layers_fill_their_tops(void)
 {
     ferry_net *net = lx_open("layer { name: 'd' type: 'DummyData' top: 'a' top: 'b' "
                              "dummy_data_param { shape { dim: 2 } shape { dim: 3 } data_filler { "
@@ -154,7 +154,7 @@ static void data_and_parameters_make_tops(void)
 }
 
 /* Neither the next blob nor the next forward repeats an earlier starting point. */
-static void random_numbers_go_on(void)
+static void random_fillers_continue_their_sequence(void)
 {
     ferry_net *net = lx_open("layer { name: 'd' type: 'DummyData' top: 'a' top: 'b' "
                              "dummy_data_param { shape { dim: 4 } data_filler { type: 'gaussian' "
@@ -197,7 +197,7 @@ static void mvn_has_a_top_of_four_axes(void)
     }
 }
 
-static void a_filter_that_chooses_nothing_has_no_entries(void)
+static void a_filter_that_selects_nothing_has_an_empty_top(void)
 {
     ferry_net *net =
         lx_open(X("dim: 3 dim: 2")
@@ -223,7 +223,7 @@ static void a_filter_that_chooses_nothing_has_no_entries(void)
     "bias_filler { type: 'constant' value: 0.25 }"
 
 /* Two steps in one forward equal one step in each of two, unless cont resets the state. */
-static void a_recurrent_state_lives_until_cont_cuts_it(void)
+static void a_recurrent_state_is_kept_until_cont_is_0(void)
 {
     ferry_net *both = lx_open(X("dim: 2 dim: 1 dim: 1") U("dim: 2 dim: 1") LSTM("top: 'y'") " } }");
     ferry_net *single =
@@ -251,7 +251,7 @@ static void a_recurrent_state_lives_until_cont_cuts_it(void)
     ferry_net_close(both);
 }
 
-static void exposed_states_come_and_go_by_blobs(void)
+static void expose_hidden_reads_and_writes_states_through_blobs(void)
 {
     ferry_net *net = lx_open(X("dim: 1 dim: 1 dim: 1") U(
         "dim: 1 dim: 1") "layer { name: 's' type: 'Input' top: 'h' top: 'c' input_param { shape { "
@@ -274,7 +274,7 @@ static void exposed_states_come_and_go_by_blobs(void)
     ferry_net_close(net);
 }
 
-static void a_unit_is_a_step_of_an_lstm(void)
+static void lstm_unit_computes_one_step_of_an_lstm(void)
 {
     ferry_net *net = lx_open(X("dim: 1 dim: 2 dim: 1") U("dim: 1 dim: 2 dim: 4")
                                  V("dim: 1 dim: 2") "layer { name: 'l' type: 'LSTMUnit' bottom: "
@@ -315,19 +315,19 @@ static void a_label_that_is_not_a_class_is_an_error_that_names_it(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(bn_scales_and_shifts_and_learning_normalizes_before),
+    FERRY_TEST(bn_scales_and_shifts_and_normalizes_first_in_mode_learn),
     FERRY_TEST(axpy_scales_each_channel_and_adds),
-    FERRY_TEST(upsampling_repeats_and_with_a_mask_puts_back),
-    FERRY_TEST(interp_lays_corners_on_corners),
+    FERRY_TEST(upsample_repeats_elements_or_unpools_with_a_mask),
+    FERRY_TEST(interp_aligns_corners),
     FERRY_TEST(an_average_without_padding_counts_elements_in_the_image),
-    FERRY_TEST(a_last_window_may_begin_behind_the_image),
-    FERRY_TEST(data_and_parameters_make_tops),
-    FERRY_TEST(random_numbers_go_on),
+    FERRY_TEST(the_last_pooling_window_may_start_past_the_image),
+    FERRY_TEST(dummy_data_and_parameter_layers_fill_their_tops),
+    FERRY_TEST(random_fillers_continue_their_sequence),
     FERRY_TEST(mvn_has_a_top_of_four_axes),
-    FERRY_TEST(a_filter_that_chooses_nothing_has_no_entries),
-    FERRY_TEST(a_recurrent_state_lives_until_cont_cuts_it),
-    FERRY_TEST(exposed_states_come_and_go_by_blobs),
-    FERRY_TEST(a_unit_is_a_step_of_an_lstm),
+    FERRY_TEST(a_filter_that_selects_nothing_has_an_empty_top),
+    FERRY_TEST(a_recurrent_state_is_kept_until_cont_is_0),
+    FERRY_TEST(expose_hidden_reads_and_writes_states_through_blobs),
+    FERRY_TEST(lstm_unit_computes_one_step_of_an_lstm),
     FERRY_TEST(a_label_that_is_not_a_class_is_an_error_that_names_it),
 };
 

@@ -155,7 +155,7 @@ static bool run_alike(ferry_net *a, ferry_net *b)
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-static void reading_ahead_has_the_same_bits_in_the_same_order(void)
+static void prefetching_gives_the_same_batches_in_the_same_order(void)
 {
     begin();
     for (size_t k = 0; k < FERRY_TEST_COUNT(sources); k++)
@@ -180,7 +180,7 @@ static void reading_ahead_has_the_same_bits_in_the_same_order(void)
  * The position is that of the used records, regardless of how many were prefetched; from there both
  * nets continue identically.
  */
-static void a_position_is_gone_to_from_anywhere(void)
+static void a_layer_can_seek_from_any_position_to_any_other(void)
 {
     begin();
     for (size_t k = 0; k < FERRY_TEST_COUNT(sources); k++)
@@ -344,7 +344,7 @@ static void a_record_of_another_shape_is_named_by_its_key(void)
     fx_end();
 }
 
-static void a_slip_of_a_prefetch_is_refused(void)
+static void a_prefetch_that_is_too_large_is_refused(void)
 {
     ferry_net_options o = { .struct_size = sizeof o };
     ferry_net *net = NULL;
@@ -439,7 +439,7 @@ static double close_once(void)
  * A batch takes long, here because of four threads; the prefetch thread stops at the end of a
  * record. On a busy machine that may occasionally take long.
  */
-static void closing_waits_for_a_record_at_most(void)
+static void closing_waits_for_one_record_at_most(void)
 {
     char list[4096] = "0 1\n";
     double least = 1;
@@ -474,7 +474,7 @@ static void fork_and_close(ferry_net *net)
     CU_ASSERT_EQUAL(status, 0);
 }
 
-static void a_child_of_fork_can_close_and_the_parent_goes_on(void)
+static void a_forked_child_can_close_and_the_parent_continues(void)
 {
     ferry_net *net, *other;
 
@@ -492,16 +492,16 @@ static void a_child_of_fork_can_close_and_the_parent_goes_on(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(reading_ahead_has_the_same_bits_in_the_same_order),
-    FERRY_TEST(a_position_is_gone_to_from_anywhere),
+    FERRY_TEST(prefetching_gives_the_same_batches_in_the_same_order),
+    FERRY_TEST(a_layer_can_seek_from_any_position_to_any_other),
     FERRY_TEST(ranks_read_records_in_turn),
     FERRY_TEST(a_layer_without_records_has_no_position),
     FERRY_TEST(a_failure_is_reported_when_its_batch_is_requested),
     FERRY_TEST(a_record_of_another_shape_is_named_by_its_key),
-    FERRY_TEST(a_slip_of_a_prefetch_is_refused),
+    FERRY_TEST(a_prefetch_that_is_too_large_is_refused),
     FERRY_TEST(the_prefetch_thread_is_woken_when_half_is_consumed),
-    FERRY_TEST(closing_waits_for_a_record_at_most),
-    FERRY_TEST(a_child_of_fork_can_close_and_the_parent_goes_on),
+    FERRY_TEST(closing_waits_for_one_record_at_most),
+    FERRY_TEST(a_forked_child_can_close_and_the_parent_continues),
 };
 
 int main(int argc, char **argv)

@@ -15,7 +15,7 @@
 
 /* ---- opening a plugin ------------------------------------------------------------------------ */
 
-static void a_failure_to_open_is_in_its_line_and_in_the_error(void)
+static void a_failed_open_is_in_the_load_report_and_in_the_error(void)
 {
     static const struct {
         const char *fake, *stage, *reason, *hint;
@@ -103,7 +103,7 @@ static void a_file_replaced_after_the_search_is_noticed(void)
 
 /* ---- permissions ----------------------------------------------------------------------------- */
 
-static void a_file_or_folder_that_all_may_write_is_refused_with_the_chmod_that_mends_it(void)
+static void a_world_writable_file_or_folder_is_refused_with_a_chmod_hint(void)
 {
     const char *open_folder = fakes_folder();
     const char *inner = fakes_path(open_folder, "inner");
@@ -138,7 +138,7 @@ static void a_file_or_folder_that_all_may_write_is_refused_with_the_chmod_that_m
     ferry_runtime_close(rt);
 }
 
-static void the_real_path_counts_not_the_link(void)
+static void permissions_of_the_link_target_are_checked(void)
 {
     const char *hidden = fakes_folder(), *shown = fakes_folder();
     const char *link = fakes_path(shown, "ferry_alpha.so");
@@ -153,7 +153,7 @@ static void the_real_path_counts_not_the_link(void)
     ferry_runtime_close(rt);
 }
 
-static void a_stranger_s_file_is_refused(void)
+static void a_file_of_another_user_is_refused(void)
 {
     const char *folder = fakes_folder();
     const char *path = fakes_put(folder, "alpha", NULL);
@@ -176,7 +176,7 @@ static void a_stranger_s_file_is_refused(void)
 
 /* ---- which of many -------------------------------------------------------------------------- */
 
-static void the_first_of_a_name_wins_and_the_others_are_listed(void)
+static void the_first_plugin_of_a_name_is_used_and_the_others_are_listed(void)
 {
     const char *first = fakes_folder(), *second = fakes_folder();
     const char *winner = fakes_put(first, "alpha", NULL);
@@ -248,7 +248,7 @@ static int open_last(const char *first, const char *variable, const char *member
     return err;
 }
 
-static void the_last_folders_come_after_plugindir(void)
+static void last_folders_are_searched_after_plugindir(void)
 {
     const char *first = fakes_folder(), *variable = fakes_folder(), *member = fakes_folder();
     const char *kept = fakes_put(first, "alpha", NULL), *beta = fakes_put(variable, "beta", NULL);
@@ -273,7 +273,7 @@ static void the_last_folders_come_after_plugindir(void)
     ferry_runtime_close(rt);
 }
 
-static void a_last_folder_has_to_pass_the_checks_of_permissions(void)
+static void permissions_of_last_folders_are_checked(void)
 {
     const char *first = fakes_folder(), *shared = fakes_folder();
     const char *path = fakes_put(shared, "alpha", NULL);
@@ -292,7 +292,7 @@ static void a_last_folder_has_to_pass_the_checks_of_permissions(void)
     ferry_runtime_close(rt);
 }
 
-static void a_place_is_from_the_folder_of_the_library(void)
+static void origin_is_replaced_by_the_folder_of_the_library(void)
 {
     char out[PATH_MAX], self[PATH_MAX] = "", long_name[PATH_MAX + 8] = "$ORIGIN/";
 
@@ -305,7 +305,7 @@ static void a_place_is_from_the_folder_of_the_library(void)
     CU_ASSERT_STRING_EQUAL(ferry__place(long_name, out), "/nonexistent");
 }
 
-static void files_are_taken_bytewise(void)
+static void files_are_loaded_in_bytewise_order(void)
 {
     static const char *const names[] = { "ferry_B.so", "ferry_a-1.so", "ferry_a.so", "ferry_a1.so",
                                          "ferry_b.so" };
@@ -330,7 +330,7 @@ static void files_are_taken_bytewise(void)
     ferry_runtime_close(rt);
 }
 
-static void unsearchable_folders_have_their_line_and_the_working_folder_is_not_searched(void)
+static void unsearchable_folders_are_reported_and_the_working_folder_is_ignored(void)
 {
     const char *folder = fakes_folder();
     const char *missing = fakes_path(folder, "missing");
@@ -360,7 +360,7 @@ static ferry_runtime *open_with(const char *path, const char *text, const char *
     return fakes_open(path, NULL, *out_conf);
 }
 
-static void a_configured_library_goes_before_all_others(void)
+static void a_configured_library_precedes_all_others(void)
 {
     const char *searched = fakes_folder(), *elsewhere = fakes_folder();
     const char *found = fakes_put(searched, "alpha", NULL);
@@ -400,7 +400,7 @@ static void a_configured_library_that_is_refused_is_not_replaced_by_another(void
     ferry_runtime_close(rt);
 }
 
-static void a_section_whose_file_is_a_different_plugin_is_an_error_with_its_line(void)
+static void a_section_with_the_file_of_another_plugin_is_an_error_with_its_line(void)
 {
     static const char *const texts[] = { "[plugin alpha]\nlibrary = other.so\n",
                                          "[plugin alpha]\nenabled = yes\n" };
@@ -423,7 +423,7 @@ static void a_section_whose_file_is_a_different_plugin_is_an_error_with_its_line
     }
 }
 
-static void a_section_without_a_file_has_its_line(void)
+static void a_section_without_a_file_is_in_the_load_report(void)
 {
     const char *folder = fakes_folder();
     const char *conf;
@@ -534,7 +534,7 @@ static void show(const char *path)
         fclose(file);
 }
 
-static void a_program_with_more_rights_ignores_the_environment_and_says_so_once(void)
+static void a_setuid_program_ignores_the_environment_and_logs_it_once(void)
 {
     const char *folder = fakes_folder();
     const char *path = fakes_put(folder, "alpha", NULL);
@@ -578,27 +578,27 @@ static const ferry_test_case inner_cases[] = {
 };
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_failure_to_open_is_in_its_line_and_in_the_error),
+    FERRY_TEST(a_failed_open_is_in_the_load_report_and_in_the_error),
     FERRY_TEST(a_library_that_is_missing_is_named),
     FERRY_TEST(symbols_of_a_plugin_do_not_reach_others),
     FERRY_TEST(a_file_replaced_after_the_search_is_noticed),
-    FERRY_TEST(a_file_or_folder_that_all_may_write_is_refused_with_the_chmod_that_mends_it),
-    FERRY_TEST(the_real_path_counts_not_the_link),
-    FERRY_TEST(a_stranger_s_file_is_refused),
-    FERRY_TEST(the_first_of_a_name_wins_and_the_others_are_listed),
+    FERRY_TEST(a_world_writable_file_or_folder_is_refused_with_a_chmod_hint),
+    FERRY_TEST(permissions_of_the_link_target_are_checked),
+    FERRY_TEST(a_file_of_another_user_is_refused),
+    FERRY_TEST(the_first_plugin_of_a_name_is_used_and_the_others_are_listed),
     FERRY_TEST(a_file_is_loaded_once_however_many_names_it_has),
     FERRY_TEST(a_refused_file_does_not_prevent_the_next),
-    FERRY_TEST(the_last_folders_come_after_plugindir),
-    FERRY_TEST(a_last_folder_has_to_pass_the_checks_of_permissions),
-    FERRY_TEST(a_place_is_from_the_folder_of_the_library),
-    FERRY_TEST(files_are_taken_bytewise),
-    FERRY_TEST(unsearchable_folders_have_their_line_and_the_working_folder_is_not_searched),
-    FERRY_TEST(a_configured_library_goes_before_all_others),
+    FERRY_TEST(last_folders_are_searched_after_plugindir),
+    FERRY_TEST(permissions_of_last_folders_are_checked),
+    FERRY_TEST(origin_is_replaced_by_the_folder_of_the_library),
+    FERRY_TEST(files_are_loaded_in_bytewise_order),
+    FERRY_TEST(unsearchable_folders_are_reported_and_the_working_folder_is_ignored),
+    FERRY_TEST(a_configured_library_precedes_all_others),
     FERRY_TEST(a_configured_library_that_is_refused_is_not_replaced_by_another),
-    FERRY_TEST(a_section_whose_file_is_a_different_plugin_is_an_error_with_its_line),
-    FERRY_TEST(a_section_without_a_file_has_its_line),
+    FERRY_TEST(a_section_with_the_file_of_another_plugin_is_an_error_with_its_line),
+    FERRY_TEST(a_section_without_a_file_is_in_the_load_report),
     FERRY_TEST(a_disabled_plugin_is_never_loaded),
-    FERRY_TEST(a_program_with_more_rights_ignores_the_environment_and_says_so_once),
+    FERRY_TEST(a_setuid_program_ignores_the_environment_and_logs_it_once),
 };
 
 int main(int argc, char **argv)

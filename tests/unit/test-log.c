@@ -107,7 +107,7 @@ static void come_by(void)
     ferry__log_release();
 }
 
-static void callbacks_come_one_at_a_time_and_no_line_is_lost(void)
+static void callbacks_run_one_at_a_time_and_no_line_is_lost(void)
 {
     pthread_t threads[THREADS];
 
@@ -205,7 +205,7 @@ static void forget_what_was_heard(void)
     handed = 0;
 }
 
-static void a_thread_passes_on_only_a_few_lines_of_others(void)
+static void a_thread_delivers_only_a_few_lines_of_other_threads(void)
 {
     pthread_t threads[TALKERS];
 
@@ -270,7 +270,7 @@ static void waiting_lines_are_bounded_and_dropped_ones_counted(void)
     ferry_log_set_handler(NULL, NULL);
 }
 
-static void many_lines_at_once_hand_over_no_more_of_others_than_one(void)
+static void releasing_many_held_lines_delivers_few_lines_of_other_threads(void)
 {
     leave_many_lines();
     handed = 0;
@@ -304,7 +304,7 @@ static void fork_and_log(void *arg, int level, const char *line)
     *(int *)arg = WEXITSTATUS(status);
 }
 
-static void a_child_forked_while_the_log_is_written_is_not_stuck(void)
+static void a_child_forked_during_logging_does_not_deadlock(void)
 {
     int status = 0;
 
@@ -338,12 +338,12 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(an_invalid_level_is_logged_and_warn_is_used),
     FERRY_TEST(a_line_logged_under_a_lock_waits_for_the_outermost_release),
     FERRY_TEST(lines_logged_by_a_callback_are_dropped),
-    FERRY_TEST(callbacks_come_one_at_a_time_and_no_line_is_lost),
+    FERRY_TEST(callbacks_run_one_at_a_time_and_no_line_is_lost),
     FERRY_TEST(no_thread_waits_for_a_callback),
-    FERRY_TEST(a_thread_passes_on_only_a_few_lines_of_others),
+    FERRY_TEST(a_thread_delivers_only_a_few_lines_of_other_threads),
     FERRY_TEST(waiting_lines_are_bounded_and_dropped_ones_counted),
-    FERRY_TEST(many_lines_at_once_hand_over_no_more_of_others_than_one),
-    FERRY_TEST(a_child_forked_while_the_log_is_written_is_not_stuck),
+    FERRY_TEST(releasing_many_held_lines_delivers_few_lines_of_other_threads),
+    FERRY_TEST(a_child_forked_during_logging_does_not_deadlock),
     FERRY_TEST(without_a_callback_lines_go_to_standard_error),
 };
 

@@ -82,7 +82,7 @@ static void the_host_overwrites_contents_of_the_other_device(void)
 }
 
 /* ferry treats the lost copy as missing in both cases. */
-static void work_runs_where_a_copy_is_left(void)
+static void work_runs_on_a_device_with_a_remaining_copy(void)
 {
     const int64_t shape[] = { 1024 };
     ferry_blob *b[2] = { NULL, NULL };
@@ -144,27 +144,27 @@ static void arithmetic_goes_on_where_the_contents_are(int which)
     ferry_blob_destroy(copy);
 }
 
-static void a_scale_goes_on_where_the_contents_are(void)
+static void after_a_loss_scale_runs_on_the_side_with_the_contents(void)
 {
     arithmetic_goes_on_where_the_contents_are(0);
 }
 
-static void a_fill_goes_on_where_the_contents_are(void)
+static void after_a_loss_fill_runs_on_the_side_with_the_contents(void)
 {
     arithmetic_goes_on_where_the_contents_are(1);
 }
 
-static void a_copy_goes_on_where_the_contents_are(void)
+static void after_a_loss_a_copy_runs_on_the_side_with_the_contents(void)
 {
     arithmetic_goes_on_where_the_contents_are(2);
 }
 
-static void an_update_goes_on_where_the_contents_are(void)
+static void after_a_loss_an_update_runs_on_the_side_with_the_contents(void)
 {
     arithmetic_goes_on_where_the_contents_are(3);
 }
 
-static void a_sum_goes_on_where_the_contents_are(void)
+static void after_a_loss_a_sum_runs_on_the_side_with_the_contents(void)
 {
     arithmetic_goes_on_where_the_contents_are(4);
 }
@@ -189,7 +189,7 @@ static void lost_contents_can_be_written_on_the_host(void)
 }
 
 /* The other device's copy was being made from the lost one, and the host has the contents. */
-static void a_copy_that_went_with_a_device_is_fetched_elsewhere(void)
+static void a_copy_lost_with_a_device_is_fetched_from_another(void)
 {
     ferry_memory *m, *ahead;
     ferry_ref ref;
@@ -279,7 +279,7 @@ static bool ends_are(ferry_blob *b, float first, float last)
 }
 
 /* A write drops the lost tail, like every other copy: it reads as zeros then. */
-static void a_write_gives_a_lost_tail_up(void)
+static void a_write_drops_a_lost_tail(void)
 {
     const int64_t all = 1024;
     ferry_blob *b = short_of_a_lost_one();
@@ -305,12 +305,12 @@ static void a_refused_operation_leaves_a_lost_tail_lost(void)
     ferry_blob_destroy(b);
 }
 
-static void a_longer_copy_that_is_lost_takes_no_other_along(void)
+static void the_loss_of_a_longer_copy_invalidates_no_shorter_copy(void)
 {
     grow_after_a_loss(true);
 }
 
-static void a_device_whose_loss_is_undetected_does_not_either(void)
+static void an_undetected_loss_invalidates_no_shorter_copy(void)
 {
     grow_after_a_loss(false);
 }
@@ -374,7 +374,7 @@ static void replaced_contents_are_not_reported_as_lost(void)
 }
 
 /* As above, if the lost device shares the host's block and another device has the contents. */
-static void a_side_that_went_is_fetched_elsewhere(void)
+static void a_shared_block_lost_with_a_device_is_fetched_from_another(void)
 {
     ferry_memory *m;
 
@@ -390,7 +390,7 @@ static void a_side_that_went_is_fetched_elsewhere(void)
 }
 
 /* The lost device shares the host's block, which is being copied to the other device. */
-static void an_access_that_must_not_wait_takes_no_block_back(void)
+static void a_nowait_access_takes_no_shared_block_back(void)
 {
     ferry_ref ref;
     ferry_memory *m;
@@ -414,23 +414,23 @@ static void an_access_that_must_not_wait_takes_no_block_back(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(the_host_reads_and_writes_contents_of_the_other_device),
     FERRY_TEST(the_host_overwrites_contents_of_the_other_device),
-    FERRY_TEST(work_runs_where_a_copy_is_left),
+    FERRY_TEST(work_runs_on_a_device_with_a_remaining_copy),
     FERRY_TEST(lost_contents_can_be_written_on_the_host),
-    FERRY_TEST(a_copy_that_went_with_a_device_is_fetched_elsewhere),
-    FERRY_TEST(a_longer_copy_that_is_lost_takes_no_other_along),
+    FERRY_TEST(a_copy_lost_with_a_device_is_fetched_from_another),
+    FERRY_TEST(the_loss_of_a_longer_copy_invalidates_no_shorter_copy),
     FERRY_TEST(invalidated_contents_are_not_reported_as_lost),
     FERRY_TEST(replaced_contents_are_not_reported_as_lost),
-    FERRY_TEST(a_side_that_went_is_fetched_elsewhere),
-    FERRY_TEST(a_device_whose_loss_is_undetected_does_not_either),
+    FERRY_TEST(a_shared_block_lost_with_a_device_is_fetched_from_another),
+    FERRY_TEST(an_undetected_loss_invalidates_no_shorter_copy),
     FERRY_TEST(a_copy_whose_only_other_is_on_a_lost_device_is_not_evicted),
-    FERRY_TEST(a_scale_goes_on_where_the_contents_are),
-    FERRY_TEST(a_fill_goes_on_where_the_contents_are),
-    FERRY_TEST(a_copy_goes_on_where_the_contents_are),
-    FERRY_TEST(an_update_goes_on_where_the_contents_are),
-    FERRY_TEST(a_sum_goes_on_where_the_contents_are),
-    FERRY_TEST(a_write_gives_a_lost_tail_up),
+    FERRY_TEST(after_a_loss_scale_runs_on_the_side_with_the_contents),
+    FERRY_TEST(after_a_loss_fill_runs_on_the_side_with_the_contents),
+    FERRY_TEST(after_a_loss_a_copy_runs_on_the_side_with_the_contents),
+    FERRY_TEST(after_a_loss_an_update_runs_on_the_side_with_the_contents),
+    FERRY_TEST(after_a_loss_a_sum_runs_on_the_side_with_the_contents),
+    FERRY_TEST(a_write_drops_a_lost_tail),
     FERRY_TEST(a_refused_operation_leaves_a_lost_tail_lost),
-    FERRY_TEST(an_access_that_must_not_wait_takes_no_block_back),
+    FERRY_TEST(a_nowait_access_takes_no_shared_block_back),
 };
 
 int main(int argc, char **argv)

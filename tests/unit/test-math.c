@@ -229,7 +229,7 @@ static void convert_rounds_to_nearest_even(void)
 
 /* ---- reductions ----------------------------------------------------------------------------- */
 
-static void reductions_give_a_double(void)
+static void reductions_return_a_double(void)
 {
     start();
     for (size_t t = 0; t < FERRY_TEST_COUNT(fx_floats); t++)
@@ -489,7 +489,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(copy_and_fill_take_every_dtype),
     FERRY_TEST(fill_rounds_and_refuses_values_beyond_an_integer),
     FERRY_TEST(convert_rounds_to_nearest_even),
-    FERRY_TEST(reductions_give_a_double),
+    FERRY_TEST(reductions_return_a_double),
     FERRY_TEST(long_reductions_stay_accurate),
     FERRY_TEST(gemv_multiplies_in_either_orientation_with_any_stride),
     FERRY_TEST(gemm_multiplies_in_every_orientation),

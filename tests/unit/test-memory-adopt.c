@@ -7,7 +7,7 @@
 
 static _Alignas(4096) unsigned char own_host[FX_BYTES];
 
-static void an_adopted_host_buffer_is_the_host_copy_and_is_written_into(void)
+static void an_adopted_host_buffer_is_the_host_copy_and_receives_writes(void)
 {
     ferry_memory *m;
     ferry_ref host = { own_host, 0 };
@@ -46,7 +46,7 @@ static void a_misaligned_host_buffer_can_be_adopted(void)
     fx_end();
 }
 
-static void an_offset_into_the_adopted_buffer_counts(void)
+static void an_offset_into_the_adopted_buffer_is_respected(void)
 {
     ferry_memory *m;
     ferry_ref host = { own_host, 64 };
@@ -89,7 +89,7 @@ static void check_offset(ferry_device *dev, ferry_device *where)
     ferry_blob_destroy(b);
 }
 
-static void an_offset_into_the_adopted_buffer_counts_after_a_write_elsewhere(void)
+static void an_offset_is_respected_after_a_write_on_the_other_side(void)
 {
     ferry_device *dev = fx_device();
 
@@ -120,7 +120,7 @@ static void an_adopted_device_buffer_is_the_device_copy(void)
     fx_end();
 }
 
-static void a_deleter_runs_once_when_its_memory_goes(void)
+static void a_deleter_runs_once_when_its_memory_is_destroyed(void)
 {
     ferry_memory *m;
     ferry_ref host = { own_host, 0 };
@@ -149,7 +149,7 @@ static void a_deleter_runs_once_when_its_memory_goes(void)
     fx_end();
 }
 
-static void each_side_keeps_a_deleter_of_its_own(void)
+static void host_and_device_have_separate_deleters(void)
 {
     ferry_device *dev = fx_device();
     ferry_memory *donor = fx_memory(FX_BYTES);
@@ -235,7 +235,7 @@ static void a_read_only_host_buffer_is_never_written(void)
     fx_end();
 }
 
-static void a_read_only_device_buffer_is_not_written_and_the_null_ref_says_why(void)
+static void a_read_only_device_buffer_refuses_writes_with_a_reason(void)
 {
     ferry_device *dev = fx_device();
     ferry_memory *donor = fx_memory(FX_BYTES);
@@ -255,17 +255,17 @@ static void a_read_only_device_buffer_is_not_written_and_the_null_ref_says_why(v
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(an_adopted_host_buffer_is_the_host_copy_and_is_written_into),
+    FERRY_TEST(an_adopted_host_buffer_is_the_host_copy_and_receives_writes),
     FERRY_TEST(a_misaligned_host_buffer_can_be_adopted),
-    FERRY_TEST(an_offset_into_the_adopted_buffer_counts),
-    FERRY_TEST(an_offset_into_the_adopted_buffer_counts_after_a_write_elsewhere),
+    FERRY_TEST(an_offset_into_the_adopted_buffer_is_respected),
+    FERRY_TEST(an_offset_is_respected_after_a_write_on_the_other_side),
     FERRY_TEST(an_adopted_device_buffer_is_the_device_copy),
-    FERRY_TEST(a_deleter_runs_once_when_its_memory_goes),
-    FERRY_TEST(each_side_keeps_a_deleter_of_its_own),
+    FERRY_TEST(a_deleter_runs_once_when_its_memory_is_destroyed),
+    FERRY_TEST(host_and_device_have_separate_deleters),
     FERRY_TEST(a_failed_adoption_leaves_ownership_with_the_caller),
     FERRY_TEST(an_adopted_length_becomes_the_capacity),
     FERRY_TEST(a_read_only_host_buffer_is_never_written),
-    FERRY_TEST(a_read_only_device_buffer_is_not_written_and_the_null_ref_says_why),
+    FERRY_TEST(a_read_only_device_buffer_refuses_writes_with_a_reason),
 };
 
 int main(int argc, char **argv)

@@ -229,12 +229,12 @@ static void walk(const struct cell *table, size_t n)
     fx_end();
 }
 
-static void every_cell_of_the_table_ends_in_its_state_at_its_price(void)
+static void every_cell_of_the_table_has_its_state_and_copy_counts(void)
 {
     walk(cells, FERRY_TEST_COUNT(cells));
 }
 
-static void overwrite_prefetch_and_invalidate_keep_to_their_rows(void)
+static void overwrite_prefetch_and_invalidate_follow_their_rows_of_the_table(void)
 {
     walk(further_cells, FERRY_TEST_COUNT(further_cells));
 }
@@ -270,8 +270,8 @@ static void every_pair_of_operations_keeps_the_newest_bytes(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(every_cell_of_the_table_ends_in_its_state_at_its_price),
-    FERRY_TEST(overwrite_prefetch_and_invalidate_keep_to_their_rows),
+    FERRY_TEST(every_cell_of_the_table_has_its_state_and_copy_counts),
+    FERRY_TEST(overwrite_prefetch_and_invalidate_follow_their_rows_of_the_table),
     FERRY_TEST(every_pair_of_operations_keeps_the_newest_bytes),
 };
 

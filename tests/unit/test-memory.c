@@ -23,7 +23,7 @@ static void creating_and_destroying_a_memory_allocates_nothing(void)
     fx_end();
 }
 
-static void settled_reads_cost_nothing_and_return_the_same_pointer(void)
+static void settled_reads_do_no_work_and_return_the_same_pointer(void)
 {
     ferry_memory *m;
     const void *host;
@@ -73,7 +73,7 @@ static void a_settled_access_with_a_queue_takes_no_lock(void)
     fx_end();
 }
 
-static void where_memory_is_shared_both_sides_are_one_block(void)
+static void with_shared_memory_both_sides_are_one_block(void)
 {
     ferry_device *dev = fx_device();
     ferry_memory *m;
@@ -94,7 +94,7 @@ static void where_memory_is_shared_both_sides_are_one_block(void)
     fx_end();
 }
 
-static void bytes_of_any_size_come_back_from_the_device(void)
+static void any_number_of_bytes_round_trips_through_the_device(void)
 {
     static const size_t sizes[] = { 1, 3, 63, 64, 65, 4095, 4097, (1 << 20) + 1 };
 
@@ -164,7 +164,7 @@ static void allow_eviction_keeps_the_contents(void)
     fx_end();
 }
 
-static void access_is_the_primitive_under_the_accessors(void)
+static void access_gives_the_same_references_as_the_accessors(void)
 {
     ferry_device *dev = fx_device();
     ferry_memory *m = fx_memory_in(FERRY_HEAD_AT_HOST, false);
@@ -245,7 +245,7 @@ static void a_null_memory_is_an_error_never_a_crash(void)
     fx_end();
 }
 
-static void more_bytes_than_there_are_is_an_error_on_first_use(void)
+static void more_bytes_than_exist_are_an_error_at_the_first_access(void)
 {
     ferry_memory *m = NULL;
     ferry_device *dev = fx_device();
@@ -264,18 +264,18 @@ static void more_bytes_than_there_are_is_an_error_on_first_use(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(creating_and_destroying_a_memory_allocates_nothing),
-    FERRY_TEST(settled_reads_cost_nothing_and_return_the_same_pointer),
+    FERRY_TEST(settled_reads_do_no_work_and_return_the_same_pointer),
     FERRY_TEST(a_settled_access_with_a_queue_takes_no_lock),
-    FERRY_TEST(where_memory_is_shared_both_sides_are_one_block),
-    FERRY_TEST(bytes_of_any_size_come_back_from_the_device),
+    FERRY_TEST(with_shared_memory_both_sides_are_one_block),
+    FERRY_TEST(any_number_of_bytes_round_trips_through_the_device),
     FERRY_TEST(a_memory_of_no_bytes_has_valid_accessors_and_no_block),
     FERRY_TEST(invalidated_bytes_read_as_zeros_in_the_old_blocks),
     FERRY_TEST(allow_eviction_keeps_the_contents),
-    FERRY_TEST(access_is_the_primitive_under_the_accessors),
+    FERRY_TEST(access_gives_the_same_references_as_the_accessors),
     FERRY_TEST(a_record_of_outside_work_needs_a_copy_on_that_device),
     FERRY_TEST(wrong_arguments_are_refused_and_change_nothing),
     FERRY_TEST(a_null_memory_is_an_error_never_a_crash),
-    FERRY_TEST(more_bytes_than_there_are_is_an_error_on_first_use),
+    FERRY_TEST(more_bytes_than_exist_are_an_error_at_the_first_access),
 };
 
 int main(int argc, char **argv)

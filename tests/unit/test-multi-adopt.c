@@ -179,7 +179,7 @@ static bool walk(ferry_device *cpu, const unsigned *ops)
     return ok;
 }
 
-static void a_read_only_block_is_kept_or_given_up_by_one_rule(void)
+static void a_read_only_block_is_kept_or_released_by_one_rule(void)
 {
     unsigned ops[LENGTH] = { 0 }, bad = 0;
     bool few = getenv("FERRY_TEST_VALGRIND") || getenv("FERRY_TEST_QUICK");
@@ -282,7 +282,7 @@ static void an_eviction_runs_the_deleter_of_the_replaced_block(void)
 }
 
 /* dev0 shares the host's bytes; a copy into them from dev1 fails. */
-static void an_import_ends_though_a_copy_into_it_failed(void)
+static void an_import_is_released_after_a_failed_copy_into_it(void)
 {
     uint64_t imports;
     ferry_memory *m;
@@ -303,11 +303,11 @@ static void an_import_ends_though_a_copy_into_it_failed(void)
 }
 
 static const ferry_test_case shared_cases[] = {
-    FERRY_TEST(an_import_ends_though_a_copy_into_it_failed),
+    FERRY_TEST(an_import_is_released_after_a_failed_copy_into_it),
 };
 
 static const ferry_test_case sync_cases[] = {
-    FERRY_TEST(a_read_only_block_is_kept_or_given_up_by_one_rule),
+    FERRY_TEST(a_read_only_block_is_kept_or_released_by_one_rule),
 };
 
 static const ferry_test_case cases[] = {

@@ -175,7 +175,7 @@ static void check(const struct pattern *t, int fuse, int plan, int backward)
     fx_end();
 }
 
-static void layers_in_place_write_only_blobs_that_caffe_shares(void)
+static void layers_in_place_change_only_blobs_that_caffe_shares(void)
 {
     for (size_t i = 0; i < FERRY_TEST_COUNT(patterns); i++) {
         for (int fuse = -1; fuse <= 0; fuse++)
@@ -237,7 +237,7 @@ static void a_residual_net_is_the_same_in_place_or_not(void)
     }
 }
 
-static void an_output_of_dropout_has_memory_of_its_own(void)
+static void an_output_of_dropout_does_not_share_memory(void)
 {
     ferry_net *net = open_text(X DROPOUT("x", "y"), 0, 0, 0);
     float *y;
@@ -253,7 +253,7 @@ static void an_output_of_dropout_has_memory_of_its_own(void)
     fx_end();
 }
 
-static void dropout_in_test_passes_its_gradient_on(void)
+static void dropout_in_phase_test_copies_the_gradient(void)
 {
     const char *text = "force_backward: true\n" X DROPOUT("x", "d")
         LAYER("loss", "Reduction", "d", "y", "loss_weight: 3");
@@ -275,7 +275,7 @@ static void dropout_in_test_passes_its_gradient_on(void)
  * Caffe adds up the loss directly after the layer: a layer in place on memory that the weighted top
  * shares changes the top, but not its loss.
  */
-static void a_loss_is_of_the_contents_before_a_layer_in_place(void)
+static void a_loss_is_computed_before_a_layer_in_place_changes_its_top(void)
 {
     static const char *const texts[] = {
         X POWER("x", "t") "layer { name: 's' type: 'Split' bottom: 't' top: 'a' top: 'b' "
@@ -336,7 +336,7 @@ static void check_split_of_one(const char *text, double b, double x)
     fx_end();
 }
 
-static void a_split_of_one_top_has_a_diff_of_its_own(void)
+static void a_split_with_one_top_does_not_share_its_diff(void)
 {
     check_split_of_one(
         "force_backward: true\n" X LAYER("p", "Power", "x", "x", "power_param { scale: -2 }")
@@ -366,7 +366,7 @@ static int operations(const char *text, int plan)
     return n;
 }
 
-static void a_copy_that_nothing_sees_is_not_made(void)
+static void unobservable_copies_are_omitted(void)
 {
     CU_ASSERT_EQUAL(
         operations(X POWER("x", "t") DROPOUT("t", "d") LAYER("p", "TanH", "d", "y", ""), 0), 2);
@@ -377,13 +377,13 @@ static void a_copy_that_nothing_sees_is_not_made(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(layers_in_place_write_only_blobs_that_caffe_shares),
+    FERRY_TEST(layers_in_place_change_only_blobs_that_caffe_shares),
     FERRY_TEST(a_residual_net_is_the_same_in_place_or_not),
-    FERRY_TEST(an_output_of_dropout_has_memory_of_its_own),
-    FERRY_TEST(dropout_in_test_passes_its_gradient_on),
-    FERRY_TEST(a_loss_is_of_the_contents_before_a_layer_in_place),
-    FERRY_TEST(a_split_of_one_top_has_a_diff_of_its_own),
-    FERRY_TEST(a_copy_that_nothing_sees_is_not_made),
+    FERRY_TEST(an_output_of_dropout_does_not_share_memory),
+    FERRY_TEST(dropout_in_phase_test_copies_the_gradient),
+    FERRY_TEST(a_loss_is_computed_before_a_layer_in_place_changes_its_top),
+    FERRY_TEST(a_split_with_one_top_does_not_share_its_diff),
+    FERRY_TEST(unobservable_copies_are_omitted),
 };
 
 int main(int argc, char **argv)

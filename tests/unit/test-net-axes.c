@@ -503,7 +503,7 @@ static void check(const struct pattern *t, int backward, int fuse)
     fx_end();
 }
 
-static void any_number_of_spatial_axes_is_caffes(void)
+static void nets_with_any_number_of_spatial_axes_match_caffe(void)
 {
     for (size_t i = 0; i < FERRY_TEST_COUNT(patterns); i++) {
         check(&patterns[i], 0, 0);
@@ -513,7 +513,7 @@ static void any_number_of_spatial_axes_is_caffes(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(any_number_of_spatial_axes_is_caffes),
+    FERRY_TEST(nets_with_any_number_of_spatial_axes_match_caffe),
 };
 
 int main(int argc, char **argv)

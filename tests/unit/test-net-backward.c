@@ -82,7 +82,7 @@ static void layers_are_run_from_learned_parameters_to_a_loss(void)
 }
 
 /* Caffe gives the weight to the top that it adds. */
-static void a_loss_without_a_top_has_the_weight_that_is_given(void)
+static void a_loss_without_a_top_has_the_given_weight(void)
 {
     static const char *const weights[] = { "", "loss_weight: 1", "loss_weight: 3",
                                            "loss_weight: 0" };
@@ -621,7 +621,7 @@ static void means_are_logged_where_all_blobs_are_there(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(layers_are_run_from_learned_parameters_to_a_loss),
-    FERRY_TEST(a_loss_without_a_top_has_the_weight_that_is_given),
+    FERRY_TEST(a_loss_without_a_top_has_the_given_weight),
     FERRY_TEST(the_diffs_of_exposed_states_go_nowhere),
     FERRY_TEST(probabilities_may_be_overwritten),
     FERRY_TEST(propagate_down_stops_the_layers_before_it),

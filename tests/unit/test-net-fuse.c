@@ -396,7 +396,7 @@ static void only_kept_blobs_are_computed(void)
     fx_end();
 }
 
-static void a_part_needs_keep(void)
+static void running_a_part_of_a_fused_net_requires_keep(void)
 {
     ferry_net *net = open_text(chain, 0, 0);
 
@@ -408,7 +408,7 @@ static void a_part_needs_keep(void)
     fx_end();
 }
 
-static void a_net_that_takes_anothers_parameters_folds_them(void)
+static void a_net_that_shares_parameters_folds_them(void)
 {
     ferry_net *a = open_text(chain, 0, 0), *b = open_text(chain, 0, 0);
 
@@ -426,7 +426,7 @@ static void a_net_that_takes_anothers_parameters_folds_them(void)
 }
 
 /* Parameters in other memory with the same write count. */
-static void parameters_in_other_memory_are_folded_anew(void)
+static void parameters_that_moved_to_other_memory_are_folded_again(void)
 {
     ferry_net *a = open_text(chain, 0, 0), *b = open_text(chain, 0, 0);
 
@@ -446,13 +446,13 @@ static void parameters_in_other_memory_are_folded_anew(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(parameters_in_other_memory_are_folded_anew),
+    FERRY_TEST(parameters_that_moved_to_other_memory_are_folded_again),
     FERRY_TEST(each_pattern_computes_the_same_as_its_layers),
     FERRY_TEST(reading_a_fused_or_planned_blob_names_keep),
     FERRY_TEST(kept_blobs_have_their_unfused_values),
     FERRY_TEST(only_kept_blobs_are_computed),
-    FERRY_TEST(a_part_needs_keep),
-    FERRY_TEST(a_net_that_takes_anothers_parameters_folds_them),
+    FERRY_TEST(running_a_part_of_a_fused_net_requires_keep),
+    FERRY_TEST(a_net_that_shares_parameters_folds_them),
 };
 
 int main(int argc, char **argv)

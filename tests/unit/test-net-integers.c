@@ -270,7 +270,7 @@ static void one_product_is_within_its_bound(void)
     close_both(b);
 }
 
-static void values_outside_a_range_become_its_bound(void)
+static void values_outside_a_range_are_clamped_to_its_bound(void)
 {
     struct both b;
     const float *y;
@@ -290,7 +290,7 @@ static void values_outside_a_range_become_its_bound(void)
     close_both(b);
 }
 
-static void ranges_may_be_ignored_and_removed(void)
+static void ranges_can_be_ignored_and_removed(void)
 {
     struct both b = open_both(patterns[1].text, true);
     int i;
@@ -335,8 +335,8 @@ static void new_weights_are_rounded_again(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(nets_are_near_f32),
     FERRY_TEST(one_product_is_within_its_bound),
-    FERRY_TEST(values_outside_a_range_become_its_bound),
-    FERRY_TEST(ranges_may_be_ignored_and_removed),
+    FERRY_TEST(values_outside_a_range_are_clamped_to_its_bound),
+    FERRY_TEST(ranges_can_be_ignored_and_removed),
     FERRY_TEST(new_weights_are_rounded_again),
 };
 

@@ -72,7 +72,7 @@ static bool is_right(ferry_net *net, int seed)
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-static void the_second_pass_is_recorded_and_later_ones_replayed(void)
+static void the_second_pass_is_recorded_and_later_passes_replay_it(void)
 {
     ferry_net *net;
 
@@ -88,7 +88,7 @@ static void the_second_pass_is_recorded_and_later_ones_replayed(void)
     wx_end();
 }
 
-static void a_different_shape_has_its_own_list(void)
+static void each_shape_has_a_separate_command_list(void)
 {
     static const int64_t two[] = { 2, 3, 6, 6 }, one[] = { 1, 3, 6, 6 };
     ferry_net *net;
@@ -108,7 +108,7 @@ static void a_different_shape_has_its_own_list(void)
     wx_end();
 }
 
-static void new_weights_are_in_a_replayed_pass(void)
+static void a_replayed_pass_uses_new_weights(void)
 {
     float before[VALUES], after[VALUES];
     ferry_net *net;
@@ -148,7 +148,7 @@ static void a_recording_that_fails_is_run_instead(void)
     wx_end();
 }
 
-static void a_replay_that_fails_is_the_passs_error(void)
+static void the_failure_of_a_replay_is_reported_by_the_pass(void)
 {
     ferry_net *net;
 
@@ -167,7 +167,7 @@ static void a_replay_that_fails_is_the_passs_error(void)
     wx_end();
 }
 
-static void a_device_without_lists_gets_single_runs(void)
+static void without_command_lists_operations_run_one_by_one(void)
 {
     ferry_net *net;
 
@@ -214,13 +214,15 @@ static void the_host_computes_operations_that_it_is_faster_at(void)
 }
 
 static const ferry_test_case lists[] = {
-    FERRY_TEST(the_second_pass_is_recorded_and_later_ones_replayed),
-    FERRY_TEST(a_different_shape_has_its_own_list),
-    FERRY_TEST(new_weights_are_in_a_replayed_pass),
+    FERRY_TEST(the_second_pass_is_recorded_and_later_passes_replay_it),
+    FERRY_TEST(each_shape_has_a_separate_command_list),
+    FERRY_TEST(a_replayed_pass_uses_new_weights),
     FERRY_TEST(a_recording_that_fails_is_run_instead),
-    FERRY_TEST(a_replay_that_fails_is_the_passs_error),
+    FERRY_TEST(the_failure_of_a_replay_is_reported_by_the_pass),
 };
-static const ferry_test_case none[] = { FERRY_TEST(a_device_without_lists_gets_single_runs) };
+static const ferry_test_case none[] = {
+    FERRY_TEST(without_command_lists_operations_run_one_by_one)
+};
 static const ferry_test_case slow[] = { FERRY_TEST(
     the_host_computes_operations_that_it_is_faster_at) };
 

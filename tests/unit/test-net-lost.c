@@ -85,7 +85,7 @@ static void check_moved(ferry_net *net, const float *wanted)
         CU_ASSERT(fabsf(y[i] - wanted[i]) <= 1e-6f);
 }
 
-static void the_loss_is_the_error_and_the_net_moves_on(void)
+static void a_lost_device_fails_the_pass_and_the_net_moves_to_another(void)
 {
     unsigned long behind = 0;
     float wanted[VALUES];
@@ -117,7 +117,7 @@ static void the_loss_is_the_error_and_the_net_moves_on(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(the_loss_is_the_error_and_the_net_moves_on),
+    FERRY_TEST(a_lost_device_fails_the_pass_and_the_net_moves_to_another),
 };
 
 int main(int argc, char **argv)

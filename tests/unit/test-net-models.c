@@ -190,7 +190,7 @@ static void every_blob_of_a_model_has_caffe_s_values(void)
     check_models(check_bare);
 }
 
-static void planned_and_fused_it_computes_the_same(void)
+static void a_planned_and_fused_model_computes_the_same(void)
 {
     check_models(check_fused);
 }
@@ -277,7 +277,7 @@ static bool check_ten(const struct model *m, const char *path, const char *weigh
     return good;
 }
 
-static void ten_images_at_once_equal_each_alone(void)
+static void a_batch_of_ten_images_equals_ten_single_images(void)
 {
     if (ferry_test_skip_variant())
         return;
@@ -286,8 +286,8 @@ static void ten_images_at_once_equal_each_alone(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(every_blob_of_a_model_has_caffe_s_values),
-    FERRY_TEST(planned_and_fused_it_computes_the_same),
-    FERRY_TEST(ten_images_at_once_equal_each_alone),
+    FERRY_TEST(a_planned_and_fused_model_computes_the_same),
+    FERRY_TEST(a_batch_of_ten_images_equals_ten_single_images),
 };
 
 int main(int argc, char **argv)

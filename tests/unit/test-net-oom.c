@@ -112,7 +112,7 @@ static bool answers(ferry_net *net, const float *wanted, int64_t n)
  */
 static bool types_were_there;
 
-static void the_layer_types_are_there_without_memory(void)
+static void built_in_layer_types_are_found_without_memory(void)
 {
     CU_ASSERT(types_were_there);
 }
@@ -296,7 +296,7 @@ static void a_repeated_pass_allocates_nothing(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(the_layer_types_are_there_without_memory),
+    FERRY_TEST(built_in_layer_types_are_found_without_memory),
     FERRY_TEST(every_allocation_of_opening_may_fail),
     FERRY_TEST(every_allocation_of_running_may_fail),
     FERRY_TEST(every_allocation_of_loading_may_fail),

@@ -123,7 +123,7 @@ static int collisions(const ferry_net *net)
     return n;
 }
 
-static void blobs_that_never_live_together_share_memory(void)
+static void blobs_with_disjoint_lifetimes_share_memory(void)
 {
     char *text = residual(12);
     ferry_net *net = open_text(text, NULL);
@@ -161,7 +161,7 @@ static void values_of_whole_pages_begin_at_different_places_of_theirs(void)
     fx_end();
 }
 
-static void real_nets_take_a_third_at_most(void)
+static void plans_of_real_nets_use_at_most_35_percent_of_the_memory(void)
 {
     static const struct {
         const char *path;
@@ -203,7 +203,7 @@ static bool likes_last(void)
     return !strcmp(ferry_test_backend(), "cpu");
 }
 
-static void concatenations_are_written_in_place_channels_last(void)
+static void channels_last_concatenations_are_written_in_place(void)
 {
     ferry_net *net = open_text(fire, NULL);
     const struct ferry__program *p = net->stages[0].now;
@@ -245,7 +245,7 @@ static const char shuffle[] =
     "layer { name: 'z' type: 'Convolution' bottom: 's' top: 'z' convolution_param { num_output: 8 "
     "kernel_size: 1 weight_filler { type: 'constant' value: 0.5 } } }\n";
 
-static void shuffled_channels_stay_last(void)
+static void shuffled_channels_keep_the_channels_last_layout(void)
 {
     ferry_net *net = open_text(shuffle, NULL);
     const struct ferry__program *p = net->stages[0].now;
@@ -275,7 +275,7 @@ static const char image[] =
     "kernel_size: 1 weight_filler { type: 'constant' value: 0.5 } } }\n";
 
 /* A copy of the input is channels last only if the operation that reads it still prefers that. */
-static void an_image_is_read_as_its_operation_prefers(void)
+static void an_image_is_read_in_the_layout_that_its_operation_prefers(void)
 {
     ferry_net *net = open_text(image, NULL);
     const struct ferry__program *p = net->stages[0].now;
@@ -354,7 +354,7 @@ static bool agree(ferry_net *a, ferry_net *b)
     return good;
 }
 
-static void slices_are_looked_at_where_they_are(void)
+static void slices_are_views_without_a_copy(void)
 {
     ferry_net *net = open_text(cut, NULL), *whole = open_bare(cut);
     const struct ferry__program *p = net->stages[0].now;
@@ -392,7 +392,7 @@ static uint64_t moved_by_a_pass(ferry_net *net)
 /*
  * Layers on the host transfer nothing; layers on the device transfer their input and their output.
  */
-static void no_more_moves_than_has_to(void)
+static void a_plan_transfers_only_inputs_and_outputs(void)
 {
     ferry_net *net = open_text(fire, NULL);
     const struct ferry__program *p = net->stages[0].now;
@@ -417,7 +417,7 @@ static void no_more_moves_than_has_to(void)
  * One layer on the other device: its input is copied there, its output is copied back, each with
  * its exact size.
  */
-static void a_layer_elsewhere_moves_its_own_blobs(void)
+static void a_layer_on_another_device_transfers_only_its_blobs(void)
 {
     ferry_net *plain = open_text(fire, NULL), *net;
     ferry_device *cpu;
@@ -443,15 +443,15 @@ static void a_layer_elsewhere_moves_its_own_blobs(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(blobs_that_never_live_together_share_memory),
+    FERRY_TEST(blobs_with_disjoint_lifetimes_share_memory),
     FERRY_TEST(values_of_whole_pages_begin_at_different_places_of_theirs),
-    FERRY_TEST(real_nets_take_a_third_at_most),
-    FERRY_TEST(concatenations_are_written_in_place_channels_last),
-    FERRY_TEST(shuffled_channels_stay_last),
-    FERRY_TEST(an_image_is_read_as_its_operation_prefers),
-    FERRY_TEST(slices_are_looked_at_where_they_are),
-    FERRY_TEST(no_more_moves_than_has_to),
-    FERRY_TEST(a_layer_elsewhere_moves_its_own_blobs),
+    FERRY_TEST(plans_of_real_nets_use_at_most_35_percent_of_the_memory),
+    FERRY_TEST(channels_last_concatenations_are_written_in_place),
+    FERRY_TEST(shuffled_channels_keep_the_channels_last_layout),
+    FERRY_TEST(an_image_is_read_in_the_layout_that_its_operation_prefers),
+    FERRY_TEST(slices_are_views_without_a_copy),
+    FERRY_TEST(a_plan_transfers_only_inputs_and_outputs),
+    FERRY_TEST(a_layer_on_another_device_transfers_only_its_blobs),
 };
 
 int main(int argc, char **argv)

@@ -199,7 +199,7 @@ static void new_weights_are_rounded_again(void)
     ferry_net_close(bf16);
 }
 
-static void the_environment_decides_without_an_option(void)
+static void the_environment_sets_the_default_precision(void)
 {
     ferry_net *f32, *bf16, *by_environment;
 
@@ -243,7 +243,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(named_layers_stay_f32),
     FERRY_TEST(nets_that_run_backward_stay_f32),
     FERRY_TEST(new_weights_are_rounded_again),
-    FERRY_TEST(the_environment_decides_without_an_option),
+    FERRY_TEST(the_environment_sets_the_default_precision),
     FERRY_TEST(bad_precisions_are_refused),
 };
 

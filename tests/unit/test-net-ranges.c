@@ -77,7 +77,7 @@ static bool has_none(const ferry_net *net, const char *blob)
     "  range { blob: 'l' min: 0 max: 9 } range { blob: 'f' min: 0 max: 0 }\n" \
     "  float_layer: 'ip' float_layer: 'loss' }\n"
 
-static void a_text_has_ranges(void)
+static void ranges_are_read_from_the_text(void)
 {
     ferry_net *net;
 
@@ -162,7 +162,7 @@ static void save(const char *more, const char *name)
     ferry_net_close(net);
 }
 
-static void weights_bring_their_ranges(void)
+static void loading_weights_loads_their_ranges(void)
 {
     ferry_net *net = NULL;
     struct ferry__program *program;
@@ -240,7 +240,7 @@ static void names_of_weights_that_the_net_lacks_are_ignored(void)
     fx_end();
 }
 
-static void a_net_in_train_does_not_take_ranges_over(void)
+static void a_net_in_phase_train_ignores_ranges_of_weights(void)
 {
     const ferry_net_options train = { .phase = FERRY_PHASE_TRAIN };
     ferry_net *net = NULL;
@@ -291,7 +291,7 @@ static void weights_with_an_invalid_range_change_nothing(void)
     fx_end();
 }
 
-static void a_definition_in_a_binary_file_may_name_others(void)
+static void unknown_blobs_in_ranges_of_a_binary_file_are_ignored(void)
 {
     /* range { blob: "z" min: 0 max: 1 } float_layer: "z" */
     static const char other[] = TAG "\x12\x0a\x0d\x0a\x01z\x15\0\0\0\0\x1d\0\0\x80\x3f\x12\x01z";
@@ -307,7 +307,7 @@ static void a_definition_in_a_binary_file_may_name_others(void)
     fx_end();
 }
 
-static void functions_set_ranges_and_saving_keeps_them(void)
+static void ranges_set_by_functions_are_saved(void)
 {
     ferry_net *net, *copy = NULL;
 
@@ -334,7 +334,7 @@ static void functions_set_ranges_and_saving_keeps_them(void)
     fx_end();
 }
 
-static void functions_refuse_bad_arguments(void)
+static void range_functions_refuse_invalid_arguments(void)
 {
     ferry_net *net;
     float x;
@@ -407,7 +407,7 @@ static void mutate(const unsigned char *bytes, size_t size, unsigned seed)
 }
 
 /* Mutants of the ranges load or are refused; a range that is taken over is valid. */
-static void mutants_of_a_file_load_or_are_errors(void)
+static void mutated_files_load_or_are_errors(void)
 {
     unsigned char bytes[8192];
     int loaded = 0, refused = 0;
@@ -514,20 +514,20 @@ static void a_part_of_a_net_keeps_its_own_ranges(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_text_has_ranges),
+    FERRY_TEST(ranges_are_read_from_the_text),
     FERRY_TEST(ranges_are_used_in_test_unless_the_options_say_otherwise),
     FERRY_TEST(an_invalid_range_is_an_error_with_its_place),
-    FERRY_TEST(weights_bring_their_ranges),
+    FERRY_TEST(loading_weights_loads_their_ranges),
     FERRY_TEST(other_weights_remove_the_ranges_of_a_file),
     FERRY_TEST(names_of_weights_that_the_net_lacks_are_ignored),
-    FERRY_TEST(a_net_in_train_does_not_take_ranges_over),
+    FERRY_TEST(a_net_in_phase_train_ignores_ranges_of_weights),
     FERRY_TEST(weights_with_an_invalid_range_change_nothing),
-    FERRY_TEST(a_definition_in_a_binary_file_may_name_others),
-    FERRY_TEST(functions_set_ranges_and_saving_keeps_them),
-    FERRY_TEST(functions_refuse_bad_arguments),
+    FERRY_TEST(unknown_blobs_in_ranges_of_a_binary_file_are_ignored),
+    FERRY_TEST(ranges_set_by_functions_are_saved),
+    FERRY_TEST(range_functions_refuse_invalid_arguments),
     FERRY_TEST(sharing_weights_shares_ranges),
     FERRY_TEST(a_change_of_ranges_drops_the_programs),
-    FERRY_TEST(mutants_of_a_file_load_or_are_errors),
+    FERRY_TEST(mutated_files_load_or_are_errors),
     FERRY_TEST(every_allocation_of_a_load_may_fail),
     FERRY_TEST(every_allocation_of_saving_may_fail),
     FERRY_TEST(a_part_of_a_net_keeps_its_own_ranges),

@@ -168,7 +168,7 @@ static int fail_each(uint32_t call, int before)
     return failed;
 }
 
-static void a_device_failure_leaves_them_unchanged(void)
+static void a_device_failure_leaves_running_statistics_unchanged(void)
 {
     begin();
     fx_sim(fx_device(), &control, &sim);
@@ -211,7 +211,7 @@ static void fail_each_late(uint32_t call)
     }
 }
 
-static void a_late_failure_costs_a_pass_and_no_statistics(void)
+static void an_asynchronous_failure_fails_a_pass_and_keeps_running_statistics(void)
 {
     begin();
     fx_sim(fx_device(), &control, &sim);
@@ -225,8 +225,8 @@ static const ferry_test_case memory[] = {
 };
 
 static const ferry_test_case failures[] = {
-    FERRY_TEST(a_device_failure_leaves_them_unchanged),
-    FERRY_TEST(a_late_failure_costs_a_pass_and_no_statistics),
+    FERRY_TEST(a_device_failure_leaves_running_statistics_unchanged),
+    FERRY_TEST(an_asynchronous_failure_fails_a_pass_and_keeps_running_statistics),
 };
 
 int main(int argc, char **argv)

@@ -145,7 +145,7 @@ static int64_t layers_named(const ferry_proto *net, const char *name, const ferr
     return n;
 }
 
-static void the_definition_is_whole_but_for_second_layers_of_one_name(void)
+static void the_definition_is_complete_except_layers_with_duplicate_names(void)
 {
     ferry_net *net;
     const ferry_proto *layer = NULL;
@@ -188,7 +188,7 @@ static void hear(void *arg, int level, const char *line)
         snprintf(heard + used, sizeof heard - used, "%s\n", line);
 }
 
-static void a_field_without_a_number_is_left_out_and_named(void)
+static void a_field_without_a_number_is_omitted_and_named(void)
 {
     ferry_net *net;
     const ferry_proto *layer = NULL;
@@ -240,8 +240,8 @@ static void a_failed_save_keeps_the_old_file(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_net_that_is_loaded_again_computes_the_same_bits),
     FERRY_TEST(a_caffemodel_is_a_net_without_its_prototxt),
-    FERRY_TEST(the_definition_is_whole_but_for_second_layers_of_one_name),
-    FERRY_TEST(a_field_without_a_number_is_left_out_and_named),
+    FERRY_TEST(the_definition_is_complete_except_layers_with_duplicate_names),
+    FERRY_TEST(a_field_without_a_number_is_omitted_and_named),
     FERRY_TEST(a_failed_save_keeps_the_old_file),
 };
 

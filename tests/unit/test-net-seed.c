@@ -79,7 +79,7 @@ static void check_seeded(const char *text, bool records)
     fx_end();
 }
 
-static void dropout_draws_by_the_latest_seed(void)
+static void dropout_uses_the_latest_seed(void)
 {
     check_seeded(
         "layer { name: 'd' type: 'DummyData' top: 'x' dummy_data_param { shape { dim: 64 } "
@@ -88,7 +88,7 @@ static void dropout_draws_by_the_latest_seed(void)
         false);
 }
 
-static void dummy_data_draws_by_the_latest_seed(void)
+static void dummy_data_uses_the_latest_seed(void)
 {
     check_seeded(
         "layer { name: 'd' type: 'DummyData' top: 'y' dummy_data_param { shape { dim: 64 } "
@@ -104,7 +104,7 @@ static void dummy_data_draws_by_the_latest_seed(void)
  * The parameters are those of the seed with which the net was opened, whether they are read before
  * or after.
  */
-static void parameters_keep_their_values(void)
+static void a_later_seed_does_not_change_parameters(void)
 {
     const char *text =
         "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 8 } } }\n"
@@ -156,7 +156,7 @@ static void shuffled_records_follow_the_latest_seed(void)
 
 /* ---- constants ------------------------------------------------------------------------------- */
 
-static void constants_are_there_before_the_first_forward(void)
+static void constant_data_is_filled_before_the_first_forward(void)
 {
     ferry_net *net = open_text(
         "layer { name: 'd' type: 'DummyData' top: 'y' top: 'z' dummy_data_param { shape { "
@@ -176,18 +176,18 @@ static void constants_are_there_before_the_first_forward(void)
     fx_end();
 }
 
-static void no_net_is_not_seeded(void)
+static void seeding_a_null_net_is_an_error(void)
 {
     CU_ASSERT_EQUAL(ferry_net_seed(NULL, 1), FERRY_EINVAL);
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(dropout_draws_by_the_latest_seed),
-    FERRY_TEST(dummy_data_draws_by_the_latest_seed),
-    FERRY_TEST(parameters_keep_their_values),
+    FERRY_TEST(dropout_uses_the_latest_seed),
+    FERRY_TEST(dummy_data_uses_the_latest_seed),
+    FERRY_TEST(a_later_seed_does_not_change_parameters),
     FERRY_TEST(shuffled_records_follow_the_latest_seed),
-    FERRY_TEST(constants_are_there_before_the_first_forward),
-    FERRY_TEST(no_net_is_not_seeded),
+    FERRY_TEST(constant_data_is_filled_before_the_first_forward),
+    FERRY_TEST(seeding_a_null_net_is_an_error),
 };
 
 int main(int argc, char **argv)

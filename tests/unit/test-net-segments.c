@@ -145,7 +145,7 @@ static void a_whole_net_is_one_segment(void)
     wx_end();
 }
 
-static void small_segments_hand_values_on(void)
+static void small_segments_pass_values_to_each_other(void)
 {
     ferry_net *net;
     int largest;
@@ -160,7 +160,7 @@ static void small_segments_hand_values_on(void)
     wx_end();
 }
 
-static void a_claim_that_is_not_convex_is_refused(void)
+static void a_segment_that_is_not_convex_is_refused(void)
 {
     ferry_net *net;
     int largest;
@@ -181,7 +181,7 @@ static void a_claim_that_is_not_convex_is_refused(void)
     wx_end();
 }
 
-static void what_does_not_compile_runs_as_operations(void)
+static void a_segment_that_fails_to_compile_runs_as_operations(void)
 {
     ferry_net *net;
     int largest;
@@ -209,7 +209,7 @@ static int layer_of(const ferry_net *net, const char *name)
 
 /* ---- compiling again ------------------------------------------------------------------------- */
 
-static void shapes_and_weights_compile_again(void)
+static void new_shapes_and_weights_compile_the_segment_again(void)
 {
     static const int64_t shapes[2][4] = { { 2, 3, 9, 9 }, { 2, 3, 11, 9 } };
     uint64_t compiled;
@@ -236,7 +236,7 @@ static void shapes_and_weights_compile_again(void)
 
 /* ---- failures -------------------------------------------------------------------------------- */
 
-static void a_run_that_fails_loses_its_outputs_alone(void)
+static void a_failed_run_loses_only_its_outputs(void)
 {
     ferry_net *net;
 
@@ -297,7 +297,7 @@ static uint64_t compiles_of_a_net(void)
     return wx_calls(0, SIM_CALL_COMPILE) - compiled;
 }
 
-static void a_saved_segment_is_loaded_if_it_is_this_devices(void)
+static void a_saved_segment_is_loaded_only_for_the_same_device(void)
 {
     char dir[] = "/tmp/segments-XXXXXX", command[96], path[128] = "";
     FILE *listed;
@@ -336,13 +336,15 @@ static void a_saved_segment_is_loaded_if_it_is_this_devices(void)
 
 static const ferry_test_case on[] = {
     FERRY_TEST(a_whole_net_is_one_segment),
-    FERRY_TEST(shapes_and_weights_compile_again),
-    FERRY_TEST(a_run_that_fails_loses_its_outputs_alone),
-    FERRY_TEST(a_saved_segment_is_loaded_if_it_is_this_devices),
+    FERRY_TEST(new_shapes_and_weights_compile_the_segment_again),
+    FERRY_TEST(a_failed_run_loses_only_its_outputs),
+    FERRY_TEST(a_saved_segment_is_loaded_only_for_the_same_device),
 };
-static const ferry_test_case pieces[] = { FERRY_TEST(small_segments_hand_values_on) };
-static const ferry_test_case holes[] = { FERRY_TEST(a_claim_that_is_not_convex_is_refused) };
-static const ferry_test_case fail[] = { FERRY_TEST(what_does_not_compile_runs_as_operations) };
+static const ferry_test_case pieces[] = { FERRY_TEST(small_segments_pass_values_to_each_other) };
+static const ferry_test_case holes[] = { FERRY_TEST(a_segment_that_is_not_convex_is_refused) };
+static const ferry_test_case fail[] = {
+    FERRY_TEST(a_segment_that_fails_to_compile_runs_as_operations)
+};
 
 int main(int argc, char **argv)
 {

@@ -87,7 +87,7 @@ static void check_results(void)
     CU_ASSERT(w[0] != w[1]);
 }
 
-static void threads_share_a_source_that_is_filled_by_one_of_them(void)
+static void threads_share_parameters_that_one_of_them_fills(void)
 {
     pthread_t threads[THREADS];
 
@@ -111,7 +111,7 @@ static void threads_share_a_source_that_is_filled_by_one_of_them(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(threads_share_a_source_that_is_filled_by_one_of_them),
+    FERRY_TEST(threads_share_parameters_that_one_of_them_fills),
 };
 
 int main(int argc, char **argv)

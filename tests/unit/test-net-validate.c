@@ -62,7 +62,7 @@ static void run_on(ferry_device *dev, int passes, float *out)
     ferry_net_close(net);
 }
 
-static void a_net_breaks_no_rule(void)
+static void running_a_net_breaks_no_rule(void)
 {
     float got[VALUES], wanted[VALUES];
     ferry_device *cpu;
@@ -81,7 +81,7 @@ static void a_net_breaks_no_rule(void)
     CU_ASSERT_EQUAL(broken, 0);
 }
 
-static void another_value_is_an_error(void)
+static void an_invalid_value_of_ferry_validate_is_an_error(void)
 {
     ferry_runtime_options o = { .struct_size = sizeof o, .backend = "sim" };
     ferry_device *dev = NULL;
@@ -151,8 +151,8 @@ static void the_key_of_a_section_overrides_the_section_validate(void)
     CU_ASSERT_EQUAL(checked, 0);
 }
 
-static const ferry_test_case clean[] = { FERRY_TEST(a_net_breaks_no_rule) };
-static const ferry_test_case bad[] = { FERRY_TEST(another_value_is_an_error) };
+static const ferry_test_case clean[] = { FERRY_TEST(running_a_net_breaks_no_rule) };
+static const ferry_test_case bad[] = { FERRY_TEST(an_invalid_value_of_ferry_validate_is_an_error) };
 static const ferry_test_case key[] = { FERRY_TEST(the_key_of_a_section_selects_it) };
 static const ferry_test_case all[] = { FERRY_TEST(the_section_validate_selects_all_plugins) };
 static const ferry_test_case but[] = {

@@ -74,7 +74,7 @@ static void a_chain_of_layers_computes(void)
     ferry_net_close(net);
 }
 
-static void another_shape_of_the_input_reshapes_the_rest_and_comes_back(void)
+static void a_new_input_shape_reshapes_the_net_and_the_old_one_works_again(void)
 {
     const char *text =
         INPUT("dim: 1 dim: 1 dim: 2 dim: 3") "layer { name: 'p' type: 'Pooling' bottom: 'x' top: "
@@ -125,7 +125,7 @@ static void a_blob_with_two_consumers_is_split_by_caffes_names(void)
     ferry_net_close(net);
 }
 
-static void layers_of_another_phase_are_left_out(void)
+static void layers_of_another_phase_are_omitted(void)
 {
     const char *text = INPUT("dim: 1") "layer { name: 'a' type: 'Power' bottom: 'x' top: 'y' "
                                        "include { phase: TRAIN } }\n"
@@ -146,7 +146,7 @@ static void layers_of_another_phase_are_left_out(void)
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
-static void parameters_of_one_name_are_one(void)
+static void parameters_with_the_same_name_are_shared(void)
 {
     ferry_net *net = open_text(
         INPUT("dim: 1 dim: 2") "layer { name: 'a' type: 'InnerProduct' bottom: 'x' top: 'a' param "
@@ -166,7 +166,7 @@ static void parameters_of_one_name_are_one(void)
     ferry_net_close(net);
 }
 
-static void weights_that_are_written_are_packed_again(void)
+static void changed_weights_are_packed_again(void)
 {
     ferry_net *net = open_text(chain);
     float *bias;
@@ -222,7 +222,7 @@ static void a_net_shares_anothers_parameters(void)
     ferry_net_close(b);
 }
 
-static void a_net_moves_and_computes_the_same(void)
+static void a_net_moved_to_another_device_computes_the_same(void)
 {
     ferry_net *net = open_text(chain);
     ferry_device *dev = fx_device(), *other;
@@ -269,7 +269,7 @@ static void a_moved_net_is_measured_in_host_time(void)
     ferry_net_close(net);
 }
 
-static void a_part_of_a_net_runs_by_itself(void)
+static void a_range_of_layers_can_run_alone(void)
 {
     ferry_net *net = open_text(chain);
 
@@ -293,7 +293,7 @@ static void shape_x(ferry_net *net, int64_t height, int64_t width)
  * Caffe's forward from layer to layer, with which deepdream runs a classifier on images of any
  * size.
  */
-static void a_part_of_a_net_reshapes_no_other_layer(void)
+static void running_a_range_of_layers_reshapes_no_other_layer(void)
 {
     ferry_net *net = open_text(chain);
 
@@ -464,7 +464,7 @@ static ferry_layer_type *type_of_size(size_t size)
     return types[made++];
 }
 
-static void missing_members_of_a_shorter_structure_are_zero(void)
+static void members_beyond_a_shorter_structure_are_zero(void)
 {
     static const char text[] = INPUT("dim: 2") "layer { name: 's' type: 'Shorter' bottom: 'x' top: "
                                                "'y' }";
@@ -496,19 +496,19 @@ static void missing_members_of_a_shorter_structure_are_zero(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(missing_members_of_a_shorter_structure_are_zero),
+    FERRY_TEST(members_beyond_a_shorter_structure_are_zero),
     FERRY_TEST(a_chain_of_layers_computes),
-    FERRY_TEST(another_shape_of_the_input_reshapes_the_rest_and_comes_back),
+    FERRY_TEST(a_new_input_shape_reshapes_the_net_and_the_old_one_works_again),
     FERRY_TEST(a_blob_with_two_consumers_is_split_by_caffes_names),
-    FERRY_TEST(layers_of_another_phase_are_left_out),
-    FERRY_TEST(parameters_of_one_name_are_one),
-    FERRY_TEST(weights_that_are_written_are_packed_again),
+    FERRY_TEST(layers_of_another_phase_are_omitted),
+    FERRY_TEST(parameters_with_the_same_name_are_shared),
+    FERRY_TEST(changed_weights_are_packed_again),
     FERRY_TEST(a_seed_gives_the_same_parameters_on_every_device),
     FERRY_TEST(a_net_shares_anothers_parameters),
-    FERRY_TEST(a_net_moves_and_computes_the_same),
+    FERRY_TEST(a_net_moved_to_another_device_computes_the_same),
     FERRY_TEST(a_moved_net_is_measured_in_host_time),
-    FERRY_TEST(a_part_of_a_net_runs_by_itself),
-    FERRY_TEST(a_part_of_a_net_reshapes_no_other_layer),
+    FERRY_TEST(a_range_of_layers_can_run_alone),
+    FERRY_TEST(running_a_range_of_layers_reshapes_no_other_layer),
     FERRY_TEST(weights_are_loaded_by_layer_and_reported),
     FERRY_TEST(an_input_of_another_rank_is_refused_and_the_next_one_runs),
     FERRY_TEST(null_and_sizeless_arguments_are_refused),

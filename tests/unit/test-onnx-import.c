@@ -260,7 +260,7 @@ static void an_exported_net_reads_back_as_the_same_function(void)
 
 /* ---- small models ---------------------------------------------------------------------------- */
 
-static void the_forms_of_a_tensor_are_read_alike(void)
+static void raw_and_typed_tensor_data_give_the_same_values(void)
 {
     static const float w[] = { 1, -2, 4 };
 
@@ -310,7 +310,7 @@ static void an_unknown_operator_is_named_with_its_node(void)
     fx_end();
 }
 
-static void a_tensor_that_its_bytes_do_not_fill_is_refused(void)
+static void a_tensor_with_too_few_bytes_is_refused(void)
 {
     static const float w[] = { 1, 2, 3 };
     struct message node = node_of("Mul", "x", "w", "y"), tensor = tensor_of(SHORT, 3, w);
@@ -324,7 +324,7 @@ static void a_tensor_that_its_bytes_do_not_fill_is_refused(void)
     fx_end();
 }
 
-static void an_open_first_axis_is_one_and_may_be_reshaped(void)
+static void an_unknown_batch_size_becomes_1_and_can_be_reshaped(void)
 {
     static const int64_t open_shape[] = { 0, 3 }, other[] = { 3, 0 }, wide[] = { 5, 3 };
     struct message node = node_of("Relu", "x", NULL, "y"), x = value_of("x", 2, open_shape);
@@ -352,7 +352,7 @@ static void an_open_first_axis_is_one_and_may_be_reshaped(void)
     fx_end();
 }
 
-static void a_concatenation_that_begins_like_the_last_one_takes_it(void)
+static void a_concatenation_reuses_an_earlier_one_with_the_same_prefix(void)
 {
     static const int64_t shape[] = { 2, 3 }, wide[] = { 2, 15 };
     struct message x = value_of("x", 2, shape), y = value_of("y", 2, wide), graph = { .size = 0 };
@@ -485,11 +485,11 @@ static void another_erf_is_refused(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(an_exported_net_reads_back_as_the_same_function),
-    FERRY_TEST(the_forms_of_a_tensor_are_read_alike),
+    FERRY_TEST(raw_and_typed_tensor_data_give_the_same_values),
     FERRY_TEST(an_unknown_operator_is_named_with_its_node),
-    FERRY_TEST(a_tensor_that_its_bytes_do_not_fill_is_refused),
-    FERRY_TEST(an_open_first_axis_is_one_and_may_be_reshaped),
-    FERRY_TEST(a_concatenation_that_begins_like_the_last_one_takes_it),
+    FERRY_TEST(a_tensor_with_too_few_bytes_is_refused),
+    FERRY_TEST(an_unknown_batch_size_becomes_1_and_can_be_reshaped),
+    FERRY_TEST(a_concatenation_reuses_an_earlier_one_with_the_same_prefix),
     FERRY_TEST(erf_of_gelu_becomes_gelu),
     FERRY_TEST(another_erf_is_refused),
 };

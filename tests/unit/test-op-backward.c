@@ -332,7 +332,7 @@ static int composes(struct pair *p)
 }
 
 /* At least three of four can be composed; some have strides, or no elements, and cannot. */
-static void passes_can_be_made_of_products_and_columns(void)
+static void backward_passes_can_be_composed_of_gemm_and_im2col(void)
 {
     int k, seed;
 
@@ -377,7 +377,7 @@ static ferry_op_desc pass_of(uint32_t kind, uint32_t pass)
     return op;
 }
 
-static void slopes_at_the_edges_are_caffes(void)
+static void derivatives_at_edges_match_caffe(void)
 {
     static const struct {
         uint32_t function;
@@ -532,7 +532,7 @@ static void operands_that_do_not_fit_are_named(void)
     REFUSED(FERRY_ESHAPE, &op, "lrn backward data: scale is 1x2x3x5, must be 1x2x3x4");
 }
 
-static void inputs_outputs_and_steps_too_many_or_too_few_are_refused(void)
+static void wrong_numbers_of_inputs_outputs_and_steps_are_refused(void)
 {
     ferry_op_desc op = convolution(FERRY_PASS_BACKWARD_DATA);
 
@@ -613,11 +613,11 @@ static void functions_without_the_pass_are_refused(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(gradients_equal_finite_differences),
-    FERRY_TEST(passes_can_be_made_of_products_and_columns),
-    FERRY_TEST(slopes_at_the_edges_are_caffes),
+    FERRY_TEST(backward_passes_can_be_composed_of_gemm_and_im2col),
+    FERRY_TEST(derivatives_at_edges_match_caffe),
     FERRY_TEST(a_mask_outside_its_window_contributes_nothing),
     FERRY_TEST(operands_that_do_not_fit_are_named),
-    FERRY_TEST(inputs_outputs_and_steps_too_many_or_too_few_are_refused),
+    FERRY_TEST(wrong_numbers_of_inputs_outputs_and_steps_are_refused),
     FERRY_TEST(passes_that_a_kind_lacks_are_refused),
     FERRY_TEST(functions_without_the_pass_are_refused),
 };

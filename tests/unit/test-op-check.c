@@ -111,7 +111,7 @@ static void invalid_numbers_are_refused(void)
     refused(FERRY_EINVAL, &op, "9 axes, the limit is 8");
 }
 
-static void operands_too_many_or_too_few_are_refused(void)
+static void a_wrong_number_of_operands_is_refused(void)
 {
     ferry_op_desc op = convolution();
 
@@ -295,7 +295,7 @@ static void steps_are_of_the_results_dtype(void)
     refused_as(FERRY_EUNSUPPORTED, &op, "integers (dtype 6) have no arithmetic; dtypes 0 to 3 do");
 }
 
-static void an_operand_knows_how_far_it_reaches(void)
+static void the_extent_of_an_operand_includes_its_strides(void)
 {
     ferry_operand o = plain(4, 2, 3, 4, 5);
 
@@ -308,7 +308,7 @@ static void an_operand_knows_how_far_it_reaches(void)
     CU_ASSERT_EQUAL(ferry_operand_is_plain(NULL), 0);
 }
 
-static void an_order_that_names_an_axis_twice_gives_an_operand_that_is_refused(void)
+static void an_axis_order_with_a_duplicate_axis_is_refused(void)
 {
     ferry_op_desc op;
 
@@ -325,7 +325,7 @@ static void an_order_that_names_an_axis_twice_gives_an_operand_that_is_refused(v
  * If the cpu plugin cannot be opened for lack of memory, this is an error and the plugin is not
  * ignored.
  */
-static void without_memory_the_host_target_is_an_error(void)
+static void the_host_target_without_memory_is_an_error(void)
 {
     const char *name = ferry_test_is_built("sim") ? "sim" : "cpu";
     struct ferry__target host;
@@ -363,7 +363,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(matching_weights_are_accepted),
     FERRY_TEST(a_null_or_sizeless_operation_is_refused),
     FERRY_TEST(invalid_numbers_are_refused),
-    FERRY_TEST(operands_too_many_or_too_few_are_refused),
+    FERRY_TEST(a_wrong_number_of_operands_is_refused),
     FERRY_TEST(shapes_that_do_not_fit_name_both_numbers),
     FERRY_TEST(a_window_out_of_range_is_refused),
     FERRY_TEST(strides_that_overlap_are_refused_where_it_writes),
@@ -372,9 +372,9 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(an_epilogue_that_does_not_fit_is_refused),
     FERRY_TEST(strides_beyond_63_bits_are_refused),
     FERRY_TEST(steps_are_of_the_results_dtype),
-    FERRY_TEST(without_memory_the_host_target_is_an_error),
-    FERRY_TEST(an_operand_knows_how_far_it_reaches),
-    FERRY_TEST(an_order_that_names_an_axis_twice_gives_an_operand_that_is_refused),
+    FERRY_TEST(the_host_target_without_memory_is_an_error),
+    FERRY_TEST(the_extent_of_an_operand_includes_its_strides),
+    FERRY_TEST(an_axis_order_with_a_duplicate_axis_is_refused),
 };
 
 int main(int argc, char **argv)

@@ -87,7 +87,7 @@ static int run_without_memory(uint32_t call, uint64_t *out_evictions)
     return err;
 }
 
-static void a_run_without_memory_evicts_and_is_tried_again(void)
+static void a_run_without_memory_evicts_and_is_retried(void)
 {
     uint64_t evictions = 0;
 
@@ -98,7 +98,7 @@ static void a_run_without_memory_evicts_and_is_tried_again(void)
 }
 
 /* The program requests room for its own libraries. */
-static void room_is_made_on_demand(void)
+static void make_room_evicts_idle_memories(void)
 {
     ferry_memory *idle;
     ferry_event *e = NULL;
@@ -122,8 +122,8 @@ static void room_is_made_on_demand(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_run_without_memory_evicts_and_is_tried_again),
-    FERRY_TEST(room_is_made_on_demand),
+    FERRY_TEST(a_run_without_memory_evicts_and_is_retried),
+    FERRY_TEST(make_room_evicts_idle_memories),
 };
 
 int main(int argc, char **argv)

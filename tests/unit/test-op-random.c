@@ -371,7 +371,7 @@ static void widen(ferry_op_desc *op)
 }
 
 /* Only the cpu plugin computes in F64: an operation that it refused would fail on every device. */
-static void every_kind_in_f64_is_the_cpus_own(void)
+static void the_cpu_plugin_computes_every_kind_in_f64(void)
 {
     ferry_device *dev = fx_device();
     int k, bad = 0, made = 0;
@@ -406,7 +406,7 @@ static void every_kind_in_f64_is_the_cpus_own(void)
  * Temporary memory is half of a binding: many operations then use copies in parts, and some run on
  * the host.
  */
-static void halves_that_do_not_fit_go_by_images(void)
+static void halves_beyond_the_binding_limit_are_computed_per_image(void)
 {
     ferry_device *dev = fx_device();
     int k, bad = 0, kinds = 0;
@@ -431,10 +431,12 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(random_backward_passes_agree_with_the_oracle),
     FERRY_TEST(random_operations_on_halves_agree_with_the_oracle),
     FERRY_TEST(random_backward_passes_on_halves_agree_with_the_oracle),
-    FERRY_TEST(every_kind_in_f64_is_the_cpus_own),
+    FERRY_TEST(the_cpu_plugin_computes_every_kind_in_f64),
 };
 
-static const ferry_test_case by_images[] = { FERRY_TEST(halves_that_do_not_fit_go_by_images) };
+static const ferry_test_case by_images[] = {
+    FERRY_TEST(halves_beyond_the_binding_limit_are_computed_per_image)
+};
 
 int main(int argc, char **argv)
 {

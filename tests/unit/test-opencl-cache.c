@@ -246,7 +246,7 @@ static void compiled_programs_are_reused_by_the_next_process(void)
 }
 
 /* Damages each field of the header, the key and the binary; also sizes that do not fit. */
-static void a_damaged_file_is_built_anew(void)
+static void a_program_of_a_damaged_file_is_built_again(void)
 {
     static unsigned char bytes[1 << 22], wrong[1 << 22];
     long n, places[] = { 0, 8, 12, 16, 24, 40, 5000, -1 };
@@ -278,7 +278,7 @@ static void a_damaged_file_is_built_anew(void)
 }
 
 /* An intact file with another key than the requested one. */
-static void the_file_of_another_driver_is_built_anew(void)
+static void a_program_of_another_driver_is_built_again(void)
 {
     static unsigned char bytes[1 << 22];
     uint64_t sum = UINT64_C(14695981039346656037);
@@ -320,7 +320,7 @@ static void world_writable_files_are_not_trusted(void)
     end();
 }
 
-static void without_a_folder_kernels_are_compiled_all_the_same(void)
+static void without_a_cache_folder_kernels_are_compiled(void)
 {
     begin();
     setenv("XDG_CACHE_HOME", "/dev/null/nowhere", 1);
@@ -370,10 +370,10 @@ static void a_forward_pass_is_one_program(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(compiled_programs_are_reused_by_the_next_process),
-    FERRY_TEST(a_damaged_file_is_built_anew),
-    FERRY_TEST(the_file_of_another_driver_is_built_anew),
+    FERRY_TEST(a_program_of_a_damaged_file_is_built_again),
+    FERRY_TEST(a_program_of_another_driver_is_built_again),
     FERRY_TEST(world_writable_files_are_not_trusted),
-    FERRY_TEST(without_a_folder_kernels_are_compiled_all_the_same),
+    FERRY_TEST(without_a_cache_folder_kernels_are_compiled),
     FERRY_TEST(two_processes_at_once_leave_one_good_file),
     FERRY_TEST(a_forward_pass_is_one_program),
 };

@@ -24,7 +24,7 @@ static void reset(void)
  * Mali's driver copies memory that the host allocated at each map; it maps memory of its own
  * without a copy.
  */
-static void a_host_block_of_a_gpu_is_the_drivers_own(void)
+static void the_driver_allocates_the_host_blocks_of_a_gpu(void)
 {
     unsigned char *p = NULL, byte = 0;
     void *handle = NULL, *again = NULL;
@@ -86,7 +86,7 @@ static void is_shared(unsigned char *p)
 /*
  * Oclgrind's buffers begin where malloc places them, sometimes on a cache line and sometimes not.
  */
-static void a_host_block_is_shared_wherever_the_driver_puts_it(void)
+static void a_host_block_is_shared_at_any_address_of_the_driver(void)
 {
     for (unsigned shift = 0; shift < 128; shift += 16) {
         unsigned char *p = NULL;
@@ -159,7 +159,7 @@ static void a_device_that_may_copy_at_a_map_reports_it(void)
  * If doubles are slow, a sum of F32 is kept in two floats with the same precision; F64 always uses
  * doubles.
  */
-static void a_gpu_adds_floats_up_without_doubles(void)
+static void a_gpu_sums_floats_without_doubles(void)
 {
     float *x = malloc(LONG * sizeof(*x)), sum = 0;
     double wanted = 0;
@@ -212,7 +212,7 @@ static bool becomes(const volatile unsigned char *byte, unsigned char value)
 }
 
 /* A long list of commands begins to run without a wait. */
-static void many_commands_begin_by_themselves(void)
+static void a_long_list_of_commands_is_flushed_without_a_wait(void)
 {
     static unsigned char back;
     void *block;
@@ -237,7 +237,7 @@ static void many_commands_begin_by_themselves(void)
 }
 
 /* Events of Rusticl complete a little later than their queue. */
-static void awaited_work_is_done(void)
+static void synchronize_returns_after_the_work_is_done(void)
 {
     void *block, *queue = NULL, *event = NULL;
 
@@ -261,13 +261,13 @@ static void awaited_work_is_done(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_host_block_of_a_gpu_is_the_drivers_own),
-    FERRY_TEST(a_host_block_is_shared_wherever_the_driver_puts_it),
+    FERRY_TEST(the_driver_allocates_the_host_blocks_of_a_gpu),
+    FERRY_TEST(a_host_block_is_shared_at_any_address_of_the_driver),
     FERRY_TEST(memory_of_the_program_is_copied_by_the_driver),
     FERRY_TEST(a_device_that_may_copy_at_a_map_reports_it),
-    FERRY_TEST(a_gpu_adds_floats_up_without_doubles),
-    FERRY_TEST(many_commands_begin_by_themselves),
-    FERRY_TEST(awaited_work_is_done),
+    FERRY_TEST(a_gpu_sums_floats_without_doubles),
+    FERRY_TEST(a_long_list_of_commands_is_flushed_without_a_wait),
+    FERRY_TEST(synchronize_returns_after_the_work_is_done),
 };
 
 int main(int argc, char **argv)

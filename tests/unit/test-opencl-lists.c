@@ -194,7 +194,7 @@ static bool is_offered(void)
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-static void from_the_third_pass_on_a_pass_is_one_command(void)
+static void each_pass_from_the_third_on_is_one_command(void)
 {
     ferry_net *net;
     unsigned plain;
@@ -212,7 +212,7 @@ static void from_the_third_pass_on_a_pass_is_one_command(void)
     ferry_net_close(net);
 }
 
-static void two_nets_do_not_exchange_their_arguments(void)
+static void two_nets_keep_separate_kernel_arguments(void)
 {
     ferry_net *nets[2];
 
@@ -228,7 +228,7 @@ static void two_nets_do_not_exchange_their_arguments(void)
     ferry_net_close(nets[1]);
 }
 
-static void new_weights_shapes_and_places_are_in_the_next_pass(void)
+static void the_next_pass_uses_new_weights_shapes_and_addresses(void)
 {
     static const int64_t two[] = { 2, 3, 6, 6 };
     float before[VALUES], after[VALUES], *w;
@@ -310,27 +310,27 @@ static void fails_in(int call, int when)
     ferry_net_close(net);
 }
 
-static void a_buffer_that_cannot_be_created(void)
+static void without_a_command_buffer_kernels_are_enqueued(void)
 {
     fails_in(CREATE, 1);
 }
 
-static void a_kernel_that_cannot_be_recorded(void)
+static void after_a_failed_recording_kernels_are_enqueued(void)
 {
     fails_in(RECORD, 1);
 }
 
-static void a_buffer_that_cannot_be_finalized(void)
+static void after_a_failed_finalize_kernels_are_enqueued(void)
 {
     fails_in(FINALIZE, 1);
 }
 
-static void a_buffer_that_cannot_be_enqueued(void)
+static void after_a_failed_enqueue_kernels_are_enqueued(void)
 {
     fails_in(ENQUEUE, 1);
 }
 
-static void a_buffer_that_cannot_be_enqueued_later(void)
+static void after_a_later_failed_enqueue_kernels_are_enqueued(void)
 {
     fails_in(ENQUEUE, 3);
 }
@@ -347,16 +347,26 @@ static void without_the_option_each_kernel_is_enqueued(void)
 }
 
 static const ferry_test_case lists[] = {
-    FERRY_TEST(from_the_third_pass_on_a_pass_is_one_command),
-    FERRY_TEST(two_nets_do_not_exchange_their_arguments),
-    FERRY_TEST(new_weights_shapes_and_places_are_in_the_next_pass),
+    FERRY_TEST(each_pass_from_the_third_on_is_one_command),
+    FERRY_TEST(two_nets_keep_separate_kernel_arguments),
+    FERRY_TEST(the_next_pass_uses_new_weights_shapes_and_addresses),
     FERRY_TEST(a_profiled_pass_measures_its_kernels),
 };
-static const ferry_test_case creates[] = { FERRY_TEST(a_buffer_that_cannot_be_created) };
-static const ferry_test_case records[] = { FERRY_TEST(a_kernel_that_cannot_be_recorded) };
-static const ferry_test_case finalizes[] = { FERRY_TEST(a_buffer_that_cannot_be_finalized) };
-static const ferry_test_case enqueues[] = { FERRY_TEST(a_buffer_that_cannot_be_enqueued) };
-static const ferry_test_case later[] = { FERRY_TEST(a_buffer_that_cannot_be_enqueued_later) };
+static const ferry_test_case creates[] = {
+    FERRY_TEST(without_a_command_buffer_kernels_are_enqueued)
+};
+static const ferry_test_case records[] = {
+    FERRY_TEST(after_a_failed_recording_kernels_are_enqueued)
+};
+static const ferry_test_case finalizes[] = {
+    FERRY_TEST(after_a_failed_finalize_kernels_are_enqueued)
+};
+static const ferry_test_case enqueues[] = {
+    FERRY_TEST(after_a_failed_enqueue_kernels_are_enqueued)
+};
+static const ferry_test_case later[] = {
+    FERRY_TEST(after_a_later_failed_enqueue_kernels_are_enqueued)
+};
 static const ferry_test_case off[] = { FERRY_TEST(without_the_option_each_kernel_is_enqueued) };
 
 /* Each set has a process of its own, because a failure turns command buffers off for a device. */

@@ -181,7 +181,7 @@ static const struct {
 };
 
 /* PoCL returns one pointer for every map, so only the number of maps shows a missing one. */
-static void a_transition_is_a_map_or_a_copy_and_nothing_else(void)
+static void each_access_does_only_the_expected_maps_and_copies(void)
 {
     ferry_device *dev = fx_device();
     bool shared = !fx_discrete();
@@ -283,7 +283,7 @@ static void set_floats(cl_command_queue q, ferry_ref ref, int64_t first, int64_t
 /*
  * A gate holds back all commands until everything is enqueued: a wait in between would never end.
  */
-static void a_device_around_the_programs_context_orders_its_work_with_ferrys(void)
+static void a_device_in_the_programs_context_orders_work_of_both(void)
 {
     const int64_t count = 1000;
     struct own o = create_own();
@@ -348,7 +348,7 @@ static void a_wrapped_queue_is_waited_for(void)
     destroy_own(&o);
 }
 
-static void objects_that_do_not_fit_are_refused_by_name(void)
+static void invalid_native_objects_are_refused_by_name(void)
 {
     struct own o = create_own();
     const ferry_native_object items[] = { { "cl_context", o.context }, { "cl_queue", o.q } };
@@ -389,7 +389,7 @@ static void devices_in_one_context_copy_directly(void)
     destroy_own(&o);
 }
 
-static void the_example_runs_a_kernel_of_its_own_on_a_blob(void)
+static void the_example_runs_an_opencl_kernel_on_a_blob(void)
 {
     const char *top = getenv("FERRY_TEST_BUILDDIR");
     char line[4096];
@@ -430,7 +430,7 @@ static void a_later_failure_is_reported_at_the_next_access_by_name(void)
     fx_end();
 }
 
-static void a_block_beyond_the_largest_says_device_bytes_and_both_numbers(void)
+static void the_error_for_a_too_large_block_has_device_size_and_limit(void)
 {
     ferry_device *dev = fx_device();
     uint64_t most = ferry_device_get_properties(dev)->max_alloc, want = most + 4096;
@@ -481,14 +481,14 @@ static void f64_and_f16_are_computed_on_the_host_and_counted(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(devices_are_listed_without_a_context),
-    FERRY_TEST(a_transition_is_a_map_or_a_copy_and_nothing_else),
-    FERRY_TEST(a_device_around_the_programs_context_orders_its_work_with_ferrys),
+    FERRY_TEST(each_access_does_only_the_expected_maps_and_copies),
+    FERRY_TEST(a_device_in_the_programs_context_orders_work_of_both),
     FERRY_TEST(a_wrapped_queue_is_waited_for),
-    FERRY_TEST(objects_that_do_not_fit_are_refused_by_name),
+    FERRY_TEST(invalid_native_objects_are_refused_by_name),
     FERRY_TEST(devices_in_one_context_copy_directly),
-    FERRY_TEST(the_example_runs_a_kernel_of_its_own_on_a_blob),
+    FERRY_TEST(the_example_runs_an_opencl_kernel_on_a_blob),
     FERRY_TEST(a_later_failure_is_reported_at_the_next_access_by_name),
-    FERRY_TEST(a_block_beyond_the_largest_says_device_bytes_and_both_numbers),
+    FERRY_TEST(the_error_for_a_too_large_block_has_device_size_and_limit),
 };
 
 static const ferry_test_case fallback_cases[] = {

@@ -202,7 +202,7 @@ static void a_failure_is_also_reported_by_the_next_wait_once(void)
 }
 
 /* The number of commands after which finished ones are collected before any event is queried. */
-static void a_failure_long_ago_is_not_forgotten(void)
+static void a_failure_is_reported_after_many_later_commands(void)
 {
     void *block, *event;
 
@@ -243,7 +243,7 @@ static cl_uint references_once_used(cl_command_queue q, cl_mem mem)
     return references(q);
 }
 
-static void a_wrapped_queue_is_used_and_left_as_it_was(void)
+static void a_wrapped_queue_is_used_and_not_changed(void)
 {
     unsigned char back = 0;
     cl_uint before;
@@ -290,7 +290,7 @@ static void a_queue_out_of_order_is_refused(void)
     ocl_close();
 }
 
-static void a_device_around_the_programs_objects_uses_them_and_lets_them_go(void)
+static void a_device_uses_and_releases_the_context_and_queue_of_the_program(void)
 {
     cl_device_id id;
     cl_int error;
@@ -390,10 +390,10 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_queue_waits_for_the_event_of_another),
     FERRY_TEST(a_failure_is_reported_by_the_event_after_it_with_its_name),
     FERRY_TEST(a_failure_is_also_reported_by_the_next_wait_once),
-    FERRY_TEST(a_failure_long_ago_is_not_forgotten),
-    FERRY_TEST(a_wrapped_queue_is_used_and_left_as_it_was),
+    FERRY_TEST(a_failure_is_reported_after_many_later_commands),
+    FERRY_TEST(a_wrapped_queue_is_used_and_not_changed),
     FERRY_TEST(a_queue_out_of_order_is_refused),
-    FERRY_TEST(a_device_around_the_programs_objects_uses_them_and_lets_them_go),
+    FERRY_TEST(a_device_uses_and_releases_the_context_and_queue_of_the_program),
     FERRY_TEST(an_object_that_cannot_be_adopted_is_named),
     FERRY_TEST(native_objects_have_names_and_sizes),
 };

@@ -56,7 +56,7 @@ static void there_is_no_device_past_the_last(void)
     CU_ASSERT_PTR_NULL(none);
 }
 
-static void an_option_that_makes_no_sense_is_named(void)
+static void an_invalid_option_is_named(void)
 {
     void *none = NULL;
 
@@ -106,7 +106,7 @@ static void a_block_beyond_the_largest_is_refused_with_both_numbers(void)
     ocl_close();
 }
 
-static void copies_and_memsets_keep_to_their_bytes(void)
+static void copies_and_memsets_write_only_their_bytes(void)
 {
     unsigned char there[1000], expected[1000];
     void *block;
@@ -173,7 +173,7 @@ static void ranges_outside_a_block_are_refused(void)
 
 /* ---- memory of the host --------------------------------------------------------------------- */
 
-static void host_blocks_are_aligned_and_copy(void)
+static void host_blocks_are_aligned_and_can_be_copied(void)
 {
     static const char *const modes[] = { "on", "off" };
     static const uint64_t sizes[] = { 1, 100, 4097, (1 << 20) + 1 };
@@ -283,7 +283,7 @@ static void an_imported_block_is_the_same_memory_on_both_sides(void)
     ocl_close();
 }
 
-static void memory_that_cannot_be_shared_is_left_alone(void)
+static void memory_that_cannot_be_shared_is_not_imported(void)
 {
     static unsigned char own[8192];
     void *handle = NULL;
@@ -324,15 +324,15 @@ static void a_device_that_is_opened_again_finds_its_context_and_its_programs(voi
 static const ferry_test_case cases[] = {
     FERRY_TEST(devices_are_described_before_they_are_opened),
     FERRY_TEST(there_is_no_device_past_the_last),
-    FERRY_TEST(an_option_that_makes_no_sense_is_named),
+    FERRY_TEST(an_invalid_option_is_named),
     FERRY_TEST(zero_copy_is_an_option),
     FERRY_TEST(a_block_beyond_the_largest_is_refused_with_both_numbers),
-    FERRY_TEST(copies_and_memsets_keep_to_their_bytes),
+    FERRY_TEST(copies_and_memsets_write_only_their_bytes),
     FERRY_TEST(ranges_outside_a_block_are_refused),
-    FERRY_TEST(host_blocks_are_aligned_and_copy),
+    FERRY_TEST(host_blocks_are_aligned_and_can_be_copied),
     FERRY_TEST(host_blocks_of_many_pages_begin_at_different_places_of_them),
     FERRY_TEST(an_imported_block_is_the_same_memory_on_both_sides),
-    FERRY_TEST(memory_that_cannot_be_shared_is_left_alone),
+    FERRY_TEST(memory_that_cannot_be_shared_is_not_imported),
     FERRY_TEST(a_device_that_is_opened_again_finds_its_context_and_its_programs),
 };
 

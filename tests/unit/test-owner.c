@@ -22,7 +22,7 @@ static void check_owner(const void *handle, int i)
     CU_ASSERT_PTR_EQUAL(found, i < 0 ? NULL : wx_dev(i));
 }
 
-static void each_device_knows_its_own(void)
+static void each_device_owns_its_memory(void)
 {
     ferry_memory *m[WX_DEVICES];
     char local;
@@ -84,7 +84,7 @@ static void lost_devices_are_skipped(void)
     ferry_memory_release(m);
 }
 
-static void in_a_child_no_device_answers(void)
+static void in_a_child_no_device_owns_memory(void)
 {
     ferry_device *found = (ferry_device *)(void *)&found;
     char local;
@@ -154,7 +154,7 @@ static void devices_not_open_or_unable_to_tell_are_skipped(void)
     ferry_runtime_close(rt);
 }
 
-static void an_answer_that_is_neither_is_the_plugins_mistake(void)
+static void an_owns_result_other_than_0_and_1_is_a_plugin_error(void)
 {
     ferry_device *found = (ferry_device *)(void *)&found, *dev;
     ferry_runtime *rt;
@@ -168,11 +168,11 @@ static void an_answer_that_is_neither_is_the_plugins_mistake(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(each_device_knows_its_own),
-    FERRY_TEST(in_a_child_no_device_answers),
+    FERRY_TEST(each_device_owns_its_memory),
+    FERRY_TEST(in_a_child_no_device_owns_memory),
     FERRY_TEST(null_is_refused),
     FERRY_TEST(devices_not_open_or_unable_to_tell_are_skipped),
-    FERRY_TEST(an_answer_that_is_neither_is_the_plugins_mistake),
+    FERRY_TEST(an_owns_result_other_than_0_and_1_is_a_plugin_error),
     FERRY_TEST(lost_devices_are_skipped),
 };
 

@@ -28,7 +28,7 @@ static int open_typed(const char *options)
     return err;
 }
 
-static void options_come_by_their_types_over_a_default(void)
+static void options_are_read_by_type_and_replace_the_default(void)
 {
     const char *cache = fakes_folder();
     char wanted[4096];
@@ -91,7 +91,7 @@ static void the_program_s_locale_changes_no_option(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(fakes_tracked(), "typed 1 0,25 "));
 }
 
-static void a_conversion_that_a_plugin_cannot_do_is_not_asked_of_it(void)
+static void conversions_that_a_plugin_lacks_run_on_the_host(void)
 {
     const char *folder = fakes_folder();
     ferry_memory *x = NULL, *y = NULL;
@@ -128,10 +128,10 @@ static void a_conversion_that_a_plugin_cannot_do_is_not_asked_of_it(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(options_come_by_their_types_over_a_default),
+    FERRY_TEST(options_are_read_by_type_and_replace_the_default),
     FERRY_TEST(a_wrong_value_is_an_error_with_its_place),
     FERRY_TEST(the_program_s_locale_changes_no_option),
-    FERRY_TEST(a_conversion_that_a_plugin_cannot_do_is_not_asked_of_it),
+    FERRY_TEST(conversions_that_a_plugin_lacks_run_on_the_host),
 };
 
 int main(int argc, char **argv)

@@ -58,7 +58,7 @@ static void check_contents(ferry_memory *m, unsigned char value)
     CU_ASSERT_EQUAL(wrong, 0);
 }
 
-static void a_freed_block_is_handed_out_again(void)
+static void a_freed_block_is_reused(void)
 {
     ferry_device *dev = open_sim();
     ferry_memory *m = dirty(dev, 1);
@@ -78,7 +78,7 @@ static void a_freed_block_is_handed_out_again(void)
     ferry_runtime_close(rt);
 }
 
-static void a_budget_is_hard_and_its_error_names_the_bytes_held(void)
+static void a_budget_is_never_exceeded_and_its_error_names_the_bytes_held(void)
 {
     ferry_device *dev = open_sim();
     ferry_memory *a = dirty(dev, 1), *b = NULL;
@@ -113,7 +113,7 @@ static void *take_blocks(void *dev)
     return dev;
 }
 
-static void a_budget_is_as_hard_for_threads_together(void)
+static void a_budget_holds_across_threads(void)
 {
     ferry_device *dev = open_sim();
     pthread_t thread[4];
@@ -156,7 +156,7 @@ static void only_idle_memories_are_evicted(void)
     ferry_runtime_close(rt);
 }
 
-static void clean_copies_go_before_dirty_ones(void)
+static void clean_copies_are_evicted_before_dirty_ones(void)
 {
     ferry_device *dev = open_sim();
     ferry_memory *bad = dirty(dev, 1), *clean = dirty(dev, 2), *wanted;
@@ -178,7 +178,7 @@ static void clean_copies_go_before_dirty_ones(void)
     ferry_runtime_close(rt);
 }
 
-static void an_access_ends_the_promise(void)
+static void an_access_ends_the_permission_to_evict(void)
 {
     ferry_device *dev = open_sim();
     ferry_memory *m = dirty(dev, 1), *b = NULL;
@@ -235,7 +235,7 @@ static ferry_blob *moved(ferry_device *dev, ferry_device *other, int times)
     return b;
 }
 
-static void a_device_outlives_its_blocks_and_nothing_else(void)
+static void a_device_stays_open_while_it_has_blocks_and_no_longer(void)
 {
     for (int times = 0; times < 4; times++) {
         ferry_device *dev = open_sim(), *other = NULL;
@@ -324,14 +324,14 @@ static void free_memory_is_reported_under_both_names(void)
 int main(int argc, char **argv)
 {
     static const ferry_test_case cases[] = {
-        FERRY_TEST(a_freed_block_is_handed_out_again),
-        FERRY_TEST(a_budget_is_hard_and_its_error_names_the_bytes_held),
-        FERRY_TEST(a_budget_is_as_hard_for_threads_together),
+        FERRY_TEST(a_freed_block_is_reused),
+        FERRY_TEST(a_budget_is_never_exceeded_and_its_error_names_the_bytes_held),
+        FERRY_TEST(a_budget_holds_across_threads),
         FERRY_TEST(only_idle_memories_are_evicted),
-        FERRY_TEST(clean_copies_go_before_dirty_ones),
-        FERRY_TEST(an_access_ends_the_promise),
+        FERRY_TEST(clean_copies_are_evicted_before_dirty_ones),
+        FERRY_TEST(an_access_ends_the_permission_to_evict),
         FERRY_TEST(a_smaller_budget_evicts_at_once),
-        FERRY_TEST(a_device_outlives_its_blocks_and_nothing_else),
+        FERRY_TEST(a_device_stays_open_while_it_has_blocks_and_no_longer),
         FERRY_TEST(free_memory_is_reported_under_both_names),
         FERRY_TEST(a_large_device_keeps_a_sixteenth_of_its_memory), /* doubles come last */
     };

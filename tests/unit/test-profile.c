@@ -84,7 +84,7 @@ static void a_span_has_the_time_of_its_work(void)
     wx_end();
 }
 
-static void profiling_nests_and_refuses_what_it_cannot_do(void)
+static void profiling_nests_and_refuses_invalid_calls(void)
 {
     ferry_span *span = NULL;
     ferry_queue *q;
@@ -136,7 +136,7 @@ static void a_span_of_failed_work_has_no_times(void)
     wx_end();
 }
 
-static void a_device_without_the_table_says_so(void)
+static void a_device_without_profiling_reports_an_error(void)
 {
     wx_begin();
     FX_FAILED(FERRY_EUNSUPPORTED, ferry_queue_profile(wx_queue(0), true) < 0);
@@ -281,11 +281,13 @@ static const ferry_test_case drifting[] = { FERRY_TEST(
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_span_has_the_time_of_its_work),
-    FERRY_TEST(profiling_nests_and_refuses_what_it_cannot_do),
+    FERRY_TEST(profiling_nests_and_refuses_invalid_calls),
     FERRY_TEST(a_span_of_failed_work_has_no_times),
 };
 
-static const ferry_test_case without[] = { FERRY_TEST(a_device_without_the_table_says_so) };
+static const ferry_test_case without[] = {
+    FERRY_TEST(a_device_without_profiling_reports_an_error)
+};
 
 int main(int argc, char **argv)
 {

@@ -67,7 +67,7 @@ static void values_that_are_given_are_read_back(void)
     ferry_proto_close(net);
 }
 
-static void nothing_is_asked_of_nothing(void)
+static void accessors_of_a_null_message_return_defaults(void)
 {
     size_t size = 1;
 
@@ -89,7 +89,7 @@ static void nothing_is_asked_of_nothing(void)
 
 /* ---- places --------------------------------------------------------------------------------- */
 
-static void every_value_knows_its_place(void)
+static void every_value_has_its_line_and_column(void)
 {
     ferry_proto *net = net_of("# \xc3\xa9\nlayer {\n  top: '\xc3\xa9' top: 'b'\n}");
     const ferry_proto *layer = ferry_proto_message(net, "layer", 0);
@@ -129,7 +129,7 @@ static void check_notes(const char *text, int count, const char *says)
     ferry_proto_close(p);
 }
 
-static void a_misspelling_is_an_error_that_knows_better(void)
+static void a_misspelled_field_is_an_error_with_a_suggestion(void)
 {
     static const char *const texts[][2] = {
         { "nam: 'a'", "t.prototxt:1:1: NetParameter has no field nam; did you mean name?" },
@@ -146,7 +146,7 @@ static void a_misspelling_is_an_error_that_knows_better(void)
         check_refused("NetParameter", texts[i][0], texts[i][1]);
 }
 
-static void another_unknown_field_is_noted_once(void)
+static void other_unknown_fields_are_noted_once(void)
 {
     check_notes("layer { my_own_param { a: 1 b { c: [2, 'd'] } } }", 1,
                 "ferry: t.prototxt:1:9: LayerParameter has no field my_own_param; it is ignored");
@@ -157,7 +157,7 @@ static void another_unknown_field_is_noted_once(void)
     check_notes("layer { lrn_param { x: 1 } }", 1, "LRNParameter has no field x"); /* far from k */
 }
 
-static void a_forks_field_is_noted_once(void)
+static void a_field_of_a_caffe_fork_is_noted_once(void)
 {
     check_notes("layer { pooling_param { ceil_mode: false } }\n"
                 "layer { pooling_param { ceil_mode: false } }",
@@ -167,7 +167,7 @@ static void a_forks_field_is_noted_once(void)
     check_notes("layer { pooling_param { round_mode: FLOOR } swish_param { } }", 0, "");
 }
 
-static void notes_are_not_without_number(void)
+static void the_number_of_notes_is_limited(void)
 {
     char *text = malloc(200 * 16 + 1), *at = text;
     ferry_proto *net;
@@ -185,7 +185,7 @@ static void notes_are_not_without_number(void)
     free(text);
 }
 
-static void strangers_are_not_without_number(void)
+static void the_number_of_unknown_fields_is_limited(void)
 {
     char *text = malloc(1001 * 16 + 1), *at = text;
 
@@ -219,7 +219,7 @@ static ferry_proto *claimed(const char *text, const char *name)
     return p;
 }
 
-static void fields_that_a_layer_claims_are_kept_unchanged(void)
+static void fields_that_a_layer_declares_are_kept_unchanged(void)
 {
     static const char text[] = "layer { type: 'Acme' acme_param {\n scale: 2 factor: 1.5 on: true "
                                "mode: FAST name: 'n' at { x: [1, 2] } big: inf\n } }\n"
@@ -283,7 +283,7 @@ static void a_value_of_another_kind_is_an_error_with_its_place(void)
     ferry_proto_close(net);
 }
 
-static void a_claim_silences_a_fork_but_no_misspelling(void)
+static void declared_fields_are_not_noted_and_misspelled_ones_are_errors(void)
 {
     ferry_proto *net = claimed("layer { permute_param { order: 1 turn: 2 } }", "permute_param");
 
@@ -341,16 +341,16 @@ static void a_buffer_that_is_too_small_is_reported(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(omitted_fields_have_their_defaults),
     FERRY_TEST(values_that_are_given_are_read_back),
-    FERRY_TEST(nothing_is_asked_of_nothing),
-    FERRY_TEST(every_value_knows_its_place),
-    FERRY_TEST(a_misspelling_is_an_error_that_knows_better),
-    FERRY_TEST(another_unknown_field_is_noted_once),
-    FERRY_TEST(a_forks_field_is_noted_once),
-    FERRY_TEST(notes_are_not_without_number),
-    FERRY_TEST(strangers_are_not_without_number),
-    FERRY_TEST(fields_that_a_layer_claims_are_kept_unchanged),
+    FERRY_TEST(accessors_of_a_null_message_return_defaults),
+    FERRY_TEST(every_value_has_its_line_and_column),
+    FERRY_TEST(a_misspelled_field_is_an_error_with_a_suggestion),
+    FERRY_TEST(other_unknown_fields_are_noted_once),
+    FERRY_TEST(a_field_of_a_caffe_fork_is_noted_once),
+    FERRY_TEST(the_number_of_notes_is_limited),
+    FERRY_TEST(the_number_of_unknown_fields_is_limited),
+    FERRY_TEST(fields_that_a_layer_declares_are_kept_unchanged),
     FERRY_TEST(a_value_of_another_kind_is_an_error_with_its_place),
-    FERRY_TEST(a_claim_silences_a_fork_but_no_misspelling),
+    FERRY_TEST(declared_fields_are_not_noted_and_misspelled_ones_are_errors),
     FERRY_TEST(files_that_cannot_be_opened_are_reported),
     FERRY_TEST(a_buffer_that_is_too_small_is_reported),
 };

@@ -54,7 +54,7 @@ static void check_note(const ferry_proto *p, int index, int level, const char *w
     }
 }
 
-static void a_net_of_today_stays_as_it_is(void)
+static void a_net_in_the_current_format_is_not_changed(void)
 {
     static const char text[] = "name: 'n' layer { name: 'data' type: 'Input' top: 'data' "
                                "input_param { shape { dim: 1 } } } "
@@ -69,7 +69,7 @@ static void a_net_of_today_stays_as_it_is(void)
 
 /* ---- V1 ------------------------------------------------------------------------------------- */
 
-static void v1_layers_become_layers(void)
+static void v1_layers_become_v2_layers(void)
 {
     check_upgrade(
         "layers { name: 'c' type: CONVOLUTION bottom: 'a' top: 'b' blobs_lr: 1 blobs_lr: 2 "
@@ -148,7 +148,7 @@ static void both_kinds_of_layers_in_one_net_are_an_error(void)
 
 /* ---- data layers ---------------------------------------------------------------------------- */
 
-static void transformations_get_a_message_of_their_own(void)
+static void transformation_fields_move_to_transform_param(void)
 {
     check_upgrade(
         "layers { type: DATA data_param { source: 's' scale: 2 mean_file: 'm' crop_size: 3 "
@@ -168,7 +168,7 @@ static void transformations_get_a_message_of_their_own(void)
 
 /* ---- V0 ------------------------------------------------------------------------------------- */
 
-static void v0_layers_become_layers(void)
+static void v0_layers_become_v2_layers(void)
 {
     check_upgrade(
         "name: 'n' input: 'a' input_dim: 1 input_dim: 2 input_dim: 3 input_dim: 4\n"
@@ -186,7 +186,7 @@ static void v0_layers_become_layers(void)
         "local_size: 3 alpha: 2 beta: 1 k: 4 } }");
 }
 
-static void every_v0_parameter_finds_its_place(void)
+static void every_v0_parameter_moves_to_its_field(void)
 {
     static const char *const layers[][2] = {
         { "type: 'pool' pool: AVE kernelsize: 3 stride: 2 pad: 1",
@@ -274,7 +274,7 @@ static void fields_unknown_to_v0_are_reported(void)
 
 /* ---- inputs --------------------------------------------------------------------------------- */
 
-static void inputs_become_a_layer(void)
+static void inputs_become_an_input_layer(void)
 {
     check_upgrade("input: 'a' input: 'b' input_dim: [1, 2, 3, 4, 5, 6, 7, 8] layer { name: 'x' }",
                   "layer { name: 'input' type: 'Input' top: ['a', 'b'] input_param { shape { dim: "
@@ -308,7 +308,7 @@ static void an_upgrade_of_inputs_is_noted_as_caffe_does(void)
 
 /* ---- single layers -------------------------------------------------------------------------- */
 
-static void three_params_of_a_batch_norm_do_not_learn(void)
+static void three_params_of_a_batch_norm_have_lr_mult_0(void)
 {
     check_upgrade("layer { type: 'BatchNorm' param { lr_mult: 1 } param { name: 'n' } param { } }",
                   "layer { type: 'BatchNorm' param { lr_mult: 0 decay_mult: 0 } param { name: 'n' "
@@ -317,7 +317,7 @@ static void three_params_of_a_batch_norm_do_not_learn(void)
                   "layer { type: 'Scale' param { } param { } param { } }");
 }
 
-static void ceil_mode_is_round_mode(void)
+static void ceil_mode_becomes_round_mode(void)
 {
     check_upgrade("layer { pooling_param { ceil_mode: false } }",
                   "layer { pooling_param { round_mode: FLOOR } }");
@@ -356,7 +356,7 @@ static void a_solvers_type_becomes_a_name(void)
  * The upgrade steps one by one give the same result as all at once, and no step does the work of
  * another.
  */
-static void an_upgrade_may_go_step_by_step(void)
+static void an_upgrade_in_steps_gives_the_same_net(void)
 {
     static const char text[] = "input: 'data' input_dim: 1 input_dim: 1 input_dim: 4 input_dim: 4 "
                                "layers { layer { name: 'p' type: 'padding' pad: 1 } bottom: 'data' "
@@ -387,21 +387,21 @@ static void an_upgrade_may_go_step_by_step(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_net_of_today_stays_as_it_is),
-    FERRY_TEST(v1_layers_become_layers),
+    FERRY_TEST(a_net_in_the_current_format_is_not_changed),
+    FERRY_TEST(v1_layers_become_v2_layers),
     FERRY_TEST(every_v1_type_has_a_name),
     FERRY_TEST(both_kinds_of_layers_in_one_net_are_an_error),
-    FERRY_TEST(transformations_get_a_message_of_their_own),
-    FERRY_TEST(v0_layers_become_layers),
-    FERRY_TEST(every_v0_parameter_finds_its_place),
+    FERRY_TEST(transformation_fields_move_to_transform_param),
+    FERRY_TEST(v0_layers_become_v2_layers),
+    FERRY_TEST(every_v0_parameter_moves_to_its_field),
     FERRY_TEST(padding_layers_fold_into_the_next),
     FERRY_TEST(fields_unknown_to_v0_are_reported),
-    FERRY_TEST(inputs_become_a_layer),
+    FERRY_TEST(inputs_become_an_input_layer),
     FERRY_TEST(an_upgrade_of_inputs_is_noted_as_caffe_does),
-    FERRY_TEST(three_params_of_a_batch_norm_do_not_learn),
-    FERRY_TEST(ceil_mode_is_round_mode),
+    FERRY_TEST(three_params_of_a_batch_norm_have_lr_mult_0),
+    FERRY_TEST(ceil_mode_becomes_round_mode),
     FERRY_TEST(a_solvers_type_becomes_a_name),
-    FERRY_TEST(an_upgrade_may_go_step_by_step),
+    FERRY_TEST(an_upgrade_in_steps_gives_the_same_net),
 };
 
 int main(int argc, char **argv)

@@ -101,7 +101,7 @@ static void the_last_of_several_counts_and_messages_merge(void)
     check_wire(&net, "name: \"last\"\nstate {\n  phase: TRAIN\n  level: 3\n}\n");
 }
 
-static void a_number_that_forks_share_is_the_layer_types(void)
+static void a_field_number_shared_by_forks_is_resolved_by_layer_type(void)
 {
     static const struct {
         unsigned number;
@@ -160,7 +160,7 @@ static void unknown_fields_are_noted_once(void)
     ferry_proto_close(p);
 }
 
-static void notes_are_not_without_number(void)
+static void the_number_of_notes_is_limited(void)
 {
     struct msg net = { .size = 0 };
     ferry_proto *p;
@@ -209,7 +209,7 @@ static void malformed_data_are_named(void)
     }
 }
 
-static void a_message_cut_at_every_byte_is_an_error_or_a_shorter_one(void)
+static void a_truncated_message_is_an_error_or_a_shorter_message(void)
 {
     ferry_proto *net =
         net_of("name: 'n' layer { name: 'c' type: 'Convolution' bottom: 'data' "
@@ -410,7 +410,7 @@ static int refuse(void *arg, const void *bytes, size_t size)
     return (*left)-- > 0 ? FERRY_OK : FERRY_EIO;
 }
 
-static void a_sink_that_fails_ends_the_writing(void)
+static void a_failing_sink_ends_the_writing(void)
 {
     ferry_proto *p = net_of("name: 'n' input_dim: 1 layer { name: 'a' input_param { shape { dim: "
                             "[1, 2] } } loss_weight: 1 }");
@@ -427,7 +427,7 @@ static void a_sink_that_fails_ends_the_writing(void)
     ferry_proto_close(p);
 }
 
-static void a_text_survives_its_binary_form(void)
+static void a_text_round_trips_through_its_binary_form(void)
 {
     static const char text[] =
         "name: 'n' force_backward: true state { phase: TRAIN level: -1 stage: ['a', 'b'] }\n"
@@ -457,18 +457,18 @@ static void a_text_survives_its_binary_form(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(every_kind_of_value_is_read),
     FERRY_TEST(the_last_of_several_counts_and_messages_merge),
-    FERRY_TEST(a_number_that_forks_share_is_the_layer_types),
+    FERRY_TEST(a_field_number_shared_by_forks_is_resolved_by_layer_type),
     FERRY_TEST(unknown_fields_are_noted_once),
-    FERRY_TEST(notes_are_not_without_number),
+    FERRY_TEST(the_number_of_notes_is_limited),
     FERRY_TEST(malformed_data_are_named),
-    FERRY_TEST(a_message_cut_at_every_byte_is_an_error_or_a_shorter_one),
+    FERRY_TEST(a_truncated_message_is_an_error_or_a_shorter_message),
     FERRY_TEST(blobs_are_left_in_the_file),
     FERRY_TEST(dropped_data_are_added_again),
     FERRY_TEST(blobs_are_copied_from_the_file),
     FERRY_TEST(blobs_without_a_file_are_an_error),
     FERRY_TEST(unrepresentable_values_are_omitted_and_named),
-    FERRY_TEST(a_sink_that_fails_ends_the_writing),
-    FERRY_TEST(a_text_survives_its_binary_form),
+    FERRY_TEST(a_failing_sink_ends_the_writing),
+    FERRY_TEST(a_text_round_trips_through_its_binary_form),
 };
 
 int main(int argc, char **argv)

@@ -71,7 +71,7 @@ static void release_submission(struct submission *s)
     ferry_memory_release(s->bystander);
 }
 
-static void a_submission_that_fails_takes_all_it_wrote_and_nothing_else(void)
+static void a_failed_submission_invalidates_exactly_its_outputs(void)
 {
     struct submission s;
     ferry_queue *q;
@@ -96,7 +96,7 @@ static void a_submission_that_fails_takes_all_it_wrote_and_nothing_else(void)
     wx_end();
 }
 
-static void a_submission_that_succeeds_is_waited_for_and_read(void)
+static void a_successful_submission_is_waited_for_and_its_results_read(void)
 {
     struct submission s;
     ferry_queue *q;
@@ -116,7 +116,7 @@ static void a_submission_that_succeeds_is_waited_for_and_read(void)
 }
 
 /* The input is the target of a pending copy, or the output of a pending submission. */
-static void a_submission_fails_with_the_data_that_it_read(void)
+static void a_submission_that_reads_failed_contents_fails(void)
 {
     struct submission s;
     ferry_memory *next;
@@ -228,7 +228,7 @@ static void calls_that_a_reserved_queue_forbids_are_refused(void)
     wx_end();
 }
 
-static void a_record_that_cannot_be_changes_nothing(void)
+static void an_invalid_record_changes_nothing(void)
 {
     ferry_memory *m, *none;
     ferry_event *e = NULL;
@@ -325,7 +325,7 @@ static void record_read(ferry_memory *m)
     FX_OK(ferry_memory_record(m, wx_queue(0), FERRY_READ));
 }
 
-static void every_write_counts_and_nothing_else(void)
+static void only_writes_increase_the_version(void)
 {
     static void (*const writes[])(
         ferry_memory *) = { write_host, overwrite_host, write_device, write_elsewhere,
@@ -360,7 +360,7 @@ static void every_write_counts_and_nothing_else(void)
     wx_end();
 }
 
-static void arithmetic_counts(void)
+static void arithmetic_increases_the_version(void)
 {
     ferry_blob *b = NULL;
     ferry_memory *m;
@@ -388,7 +388,7 @@ static void arithmetic_counts(void)
 }
 
 /* As above, for a blob's accessors: with pending work, without, and alternating. */
-static void accessors_of_a_blob_count(void)
+static void accessors_of_a_blob_increase_the_version(void)
 {
     ferry_blob *b = NULL;
     ferry_memory *m;
@@ -470,7 +470,7 @@ static void *submissions(void *arg)
     return NULL;
 }
 
-static void threads_keep_their_submissions_apart(void)
+static void submissions_of_threads_stay_separate(void)
 {
     pthread_t threads[THREADS];
 
@@ -489,20 +489,20 @@ static void threads_keep_their_submissions_apart(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_submission_that_fails_takes_all_it_wrote_and_nothing_else),
-    FERRY_TEST(a_submission_that_succeeds_is_waited_for_and_read),
-    FERRY_TEST(a_submission_fails_with_the_data_that_it_read),
+    FERRY_TEST(a_failed_submission_invalidates_exactly_its_outputs),
+    FERRY_TEST(a_successful_submission_is_waited_for_and_its_results_read),
+    FERRY_TEST(a_submission_that_reads_failed_contents_fails),
     FERRY_TEST(work_on_failed_contents_has_failed),
     FERRY_TEST(failures_of_consecutive_submissions_are_distinguished),
     FERRY_TEST(calls_that_a_reserved_queue_forbids_are_refused),
-    FERRY_TEST(a_record_that_cannot_be_changes_nothing),
-    FERRY_TEST(every_write_counts_and_nothing_else),
-    FERRY_TEST(arithmetic_counts),
-    FERRY_TEST(accessors_of_a_blob_count),
+    FERRY_TEST(an_invalid_record_changes_nothing),
+    FERRY_TEST(only_writes_increase_the_version),
+    FERRY_TEST(arithmetic_increases_the_version),
+    FERRY_TEST(accessors_of_a_blob_increase_the_version),
 };
 
 static const ferry_test_case thread_cases[] = {
-    FERRY_TEST(threads_keep_their_submissions_apart),
+    FERRY_TEST(submissions_of_threads_stay_separate),
 };
 
 int main(int argc, char **argv)

@@ -6,7 +6,7 @@
 
 #define MUTABLE (FERRY_READ | FERRY_WRITE)
 
-static void a_refused_copy_that_reshapes_leaves_every_copy_valid(void)
+static void a_refused_copy_with_reshape_leaves_every_copy_valid(void)
 {
     ferry_blob *b, *longer;
     unsigned before;
@@ -40,7 +40,7 @@ static void a_refused_copy_that_reshapes_leaves_every_copy_valid(void)
 }
 
 /* The host has only two of the four elements that the device has, and keeps them. */
-static void a_refused_copy_that_reshapes_leaves_short_copies_valid(void)
+static void a_refused_copy_with_reshape_leaves_short_copies_valid(void)
 {
     ferry_blob *b, *longer;
     unsigned before;
@@ -69,7 +69,7 @@ static void a_refused_copy_that_reshapes_leaves_short_copies_valid(void)
  * The call does not add elements to a copy either: a later write leaves no invalid elements at the
  * end.
  */
-static void a_refused_copy_that_reshapes_lengthens_nothing(void)
+static void a_refused_copy_with_reshape_leaves_the_length_unchanged(void)
 {
     ferry_blob *b, *longer;
 
@@ -171,7 +171,7 @@ static void a_refused_scale_forgets_no_copy_without_bytes(void)
 /*
  * The device gets the bytes to fill the end with zeros, which fails; then the host has them again.
  */
-static void a_refused_access_gives_shared_bytes_back(void)
+static void a_refused_access_returns_shared_bytes_to_their_side(void)
 {
     ferry_blob *b;
     unsigned nth = 0;
@@ -197,7 +197,7 @@ static void a_refused_access_gives_shared_bytes_back(void)
 }
 
 /* An access that separates the two sides of read-only memory and is then rejected loses no data. */
-static void sides_that_part_for_a_refused_access_keep_their_contents(void)
+static void a_refused_access_to_unshared_bytes_loses_no_contents(void)
 {
     static _Alignas(64) float block[4];
     ferry_device *cpu = NULL;
@@ -225,7 +225,7 @@ static void sides_that_part_for_a_refused_access_keep_their_contents(void)
  * Memory that the program gave to a device with host memory remains the host's too if the device's
  * own allocation fails.
  */
-static void an_adoption_that_is_refused_parts_no_sides(void)
+static void a_refused_adoption_leaves_shared_bytes_shared(void)
 {
     static _Alignas(64) float given[16], refused[16];
     ferry_device *cpu = NULL;
@@ -248,18 +248,18 @@ static void an_adoption_that_is_refused_parts_no_sides(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_refused_copy_that_reshapes_leaves_every_copy_valid),
-    FERRY_TEST(a_refused_copy_that_reshapes_leaves_short_copies_valid),
-    FERRY_TEST(a_refused_copy_that_reshapes_lengthens_nothing),
+    FERRY_TEST(a_refused_copy_with_reshape_leaves_every_copy_valid),
+    FERRY_TEST(a_refused_copy_with_reshape_leaves_short_copies_valid),
+    FERRY_TEST(a_refused_copy_with_reshape_leaves_the_length_unchanged),
     FERRY_TEST(a_refused_copy_that_evicted_its_target_loses_nothing),
     FERRY_TEST(a_refused_fill_leaves_a_tail_that_reads_as_zeros),
     FERRY_TEST(a_refused_scale_forgets_no_copy_without_bytes),
-    FERRY_TEST(sides_that_part_for_a_refused_access_keep_their_contents),
-    FERRY_TEST(an_adoption_that_is_refused_parts_no_sides),
+    FERRY_TEST(a_refused_access_to_unshared_bytes_loses_no_contents),
+    FERRY_TEST(a_refused_adoption_leaves_shared_bytes_shared),
 };
 
 static const ferry_test_case shared[] = {
-    FERRY_TEST(a_refused_access_gives_shared_bytes_back),
+    FERRY_TEST(a_refused_access_returns_shared_bytes_to_their_side),
 };
 
 int main(int argc, char **argv)

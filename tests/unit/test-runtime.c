@@ -32,7 +32,7 @@ static void enumerating_opens_the_allowed_plugins_and_no_device(void)
     ferry_runtime_close(rt);
 }
 
-static void enumerating_one_device_of_a_plugin_gives_that_one(void)
+static void enumerating_one_device_of_a_plugin_lists_only_that_device(void)
 {
     ferry_runtime *rt = fakes_open(fakes_five(), "beta:1,beta,beta:1", NULL);
     ferry_device *dev;
@@ -45,7 +45,7 @@ static void enumerating_one_device_of_a_plugin_gives_that_one(void)
     ferry_runtime_close(rt);
 }
 
-static void a_device_is_one_object_for_all_runtimes_while_it_lives(void)
+static void all_runtimes_share_one_object_for_an_open_device(void)
 {
     const char *folder = fakes_five();
     ferry_runtime *one = fakes_open(folder, "alpha", NULL),
@@ -106,7 +106,7 @@ static void options_come_from_the_api_then_from_the_file(void)
     ferry_runtime_close(rt);
 }
 
-static void options_that_make_no_sense_are_refused(void)
+static void invalid_options_are_refused(void)
 {
     ferry_runtime *rt = fakes_open(fakes_five(), NULL, NULL);
 
@@ -120,7 +120,7 @@ static void options_that_make_no_sense_are_refused(void)
     ferry_runtime_close(rt);
 }
 
-static void a_plugin_s_unknown_options_are_warnings_and_odd_ones_errors(void)
+static void unknown_options_of_a_plugin_are_warnings_and_invalid_ones_errors(void)
 {
     const char *folder = fakes_five();
     const char *conf = fakes_write(folder, "c.conf",
@@ -156,7 +156,7 @@ static void a_plugin_that_failed_is_tried_again_with_other_options(void)
     ferry_runtime_close(rt);
 }
 
-static void every_option_tells_its_value_and_where_that_came_from(void)
+static void every_option_reports_its_value_and_source(void)
 {
     const char *folder = fakes_five();
     const char *conf = fakes_write(folder, "c.conf",
@@ -193,7 +193,7 @@ static void every_option_tells_its_value_and_where_that_came_from(void)
 
 /* ---- in a process of its own ---------------------------------------------------------------- */
 
-static void a_plugin_that_crashes_or_hangs_is_a_line_of_the_report(void)
+static void a_plugin_that_crashes_or_hangs_is_a_line_of_the_load_report(void)
 {
     const char *folder = fakes_five();
     const char *crashes = fakes_put(folder, "crashes", NULL);
@@ -215,7 +215,7 @@ static void a_plugin_that_crashes_or_hangs_is_a_line_of_the_report(void)
     ferry_runtime_close(rt);
 }
 
-static void a_plugin_that_is_tried_out_is_not_loaded_here(void)
+static void a_probed_plugin_is_not_loaded_in_the_parent(void)
 {
     const char *folder = fakes_five();
     ferry_runtime *rt = fakes_open(folder, NULL, NULL);
@@ -340,7 +340,7 @@ static void *get_device(void *arg)
     return NULL;
 }
 
-static void many_threads_that_ask_at_once_get_the_same_device(void)
+static void concurrent_requests_of_threads_return_the_same_device(void)
 {
     ferry_runtime *rt;
     struct job jobs[THREADS];
@@ -435,7 +435,7 @@ static void ask_for_a_device(void *arg, int level, const char *line)
     err_in_log = ferry_runtime_get_device(arg, "beta", &dev);
 }
 
-static void a_log_callback_may_ask_for_a_device(void)
+static void a_log_callback_may_request_a_device(void)
 {
     ferry_runtime *rt = fakes_open(fakes_five(), NULL, NULL);
 
@@ -450,22 +450,22 @@ static void a_log_callback_may_ask_for_a_device(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(enumerating_opens_the_allowed_plugins_and_no_device),
-    FERRY_TEST(enumerating_one_device_of_a_plugin_gives_that_one),
-    FERRY_TEST(a_device_is_one_object_for_all_runtimes_while_it_lives),
+    FERRY_TEST(enumerating_one_device_of_a_plugin_lists_only_that_device),
+    FERRY_TEST(all_runtimes_share_one_object_for_an_open_device),
     FERRY_TEST(a_plugin_is_opened_once_in_a_process_and_a_device_as_often_as_needed),
     FERRY_TEST(options_come_from_the_api_then_from_the_file),
-    FERRY_TEST(options_that_make_no_sense_are_refused),
-    FERRY_TEST(a_plugin_s_unknown_options_are_warnings_and_odd_ones_errors),
+    FERRY_TEST(invalid_options_are_refused),
+    FERRY_TEST(unknown_options_of_a_plugin_are_warnings_and_invalid_ones_errors),
     FERRY_TEST(a_plugin_that_failed_is_tried_again_with_other_options),
-    FERRY_TEST(every_option_tells_its_value_and_where_that_came_from),
-    FERRY_TEST(a_plugin_that_crashes_or_hangs_is_a_line_of_the_report),
-    FERRY_TEST(a_plugin_that_is_tried_out_is_not_loaded_here),
+    FERRY_TEST(every_option_reports_its_value_and_source),
+    FERRY_TEST(a_plugin_that_crashes_or_hangs_is_a_line_of_the_load_report),
+    FERRY_TEST(a_probed_plugin_is_not_loaded_in_the_parent),
     FERRY_TEST(all_plugins_are_probed_except_excluded_ones),
     FERRY_TEST(null_is_refused_and_close_accepts_it),
     FERRY_TEST(every_list_has_a_count_and_an_at_function),
-    FERRY_TEST(many_threads_that_ask_at_once_get_the_same_device),
+    FERRY_TEST(concurrent_requests_of_threads_return_the_same_device),
     FERRY_TEST(properties_stay_while_another_thread_opens_the_device),
-    FERRY_TEST(a_log_callback_may_ask_for_a_device),
+    FERRY_TEST(a_log_callback_may_request_a_device),
 };
 
 int main(int argc, char **argv)

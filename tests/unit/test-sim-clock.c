@@ -395,7 +395,7 @@ static void a_copy_takes_its_latency_and_its_bytes_time(void)
     sim_close(dev);
 }
 
-static void two_copies_one_way_share_the_way_whatever_their_queues(void)
+static void copies_in_one_direction_share_the_bandwidth_across_queues(void)
 {
     void *dev, *block, *queue;
     int64_t start;
@@ -449,7 +449,7 @@ static void a_large_copy_ends_no_earlier_than_the_model_says(void)
     free(bytes);
 }
 
-static void a_wait_takes_its_place_in_the_modelled_time(void)
+static void a_wait_is_part_of_the_modelled_time(void)
 {
     void *dev, *block, *queue, *event;
     int64_t start;
@@ -529,9 +529,9 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(on_the_real_clock_an_event_completes_by_itself),
     FERRY_TEST(a_device_that_is_held_does_nothing_until_it_is_let_go),
     FERRY_TEST(a_copy_takes_its_latency_and_its_bytes_time),
-    FERRY_TEST(two_copies_one_way_share_the_way_whatever_their_queues),
+    FERRY_TEST(copies_in_one_direction_share_the_bandwidth_across_queues),
     FERRY_TEST(a_large_copy_ends_no_earlier_than_the_model_says),
-    FERRY_TEST(a_wait_takes_its_place_in_the_modelled_time),
+    FERRY_TEST(a_wait_is_part_of_the_modelled_time),
     FERRY_TEST(a_copy_reads_its_source_at_its_time_not_when_it_is_submitted),
 };
 

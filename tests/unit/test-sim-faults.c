@@ -209,7 +209,7 @@ static void calls_of_all_kinds_can_be_counted_together(void)
 
 /* ---- failures of what was accepted ---- */
 
-static void an_accepted_copy_that_fails_tells_its_event_and_no_later_one(void)
+static void the_failure_of_a_queued_copy_is_reported_by_its_event_only(void)
 {
     void *before, *at, *after;
 
@@ -310,7 +310,7 @@ static void a_destroyed_event_or_queue_is_recognised(void)
     teardown();
 }
 
-static void a_thousand_live_events_are_told_apart(void)
+static void a_thousand_live_events_are_distinguished(void)
 {
     enum { MANY = 1000 };
     static void *events[MANY];
@@ -329,7 +329,7 @@ static void a_thousand_live_events_are_told_apart(void)
     teardown();
 }
 
-static void events_beyond_the_table_are_refused_and_the_others_live_on(void)
+static void events_beyond_the_table_are_refused_and_the_others_stay_valid(void)
 {
     enum { ROOM = 1 << 19 };
     void **events = calloc(ROOM, sizeof(*events)), *none;
@@ -383,7 +383,7 @@ static int call_memory_info(void)
     return sim->memory_info(f.dev, &out[0], &out[1]);
 }
 
-static void on_a_lost_device_everything_is_lost_but_destroying(void)
+static void on_a_lost_device_every_call_but_destroy_reports_the_loss(void)
 {
     static int (*const blocking[])(void) = { call_query, call_event_synchronize,
                                              call_queue_synchronize, call_synchronize,
@@ -470,13 +470,13 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(every_kind_of_call_fails_on_request_and_changes_nothing),
     FERRY_TEST(the_nth_call_fails_and_the_ones_around_it_do_not),
     FERRY_TEST(calls_of_all_kinds_can_be_counted_together),
-    FERRY_TEST(an_accepted_copy_that_fails_tells_its_event_and_no_later_one),
+    FERRY_TEST(the_failure_of_a_queued_copy_is_reported_by_its_event_only),
     FERRY_TEST(a_failure_that_no_event_reported_is_reported_by_synchronize_once),
     FERRY_TEST(a_queue_that_waits_for_failed_work_does_not_fail_itself),
     FERRY_TEST(a_destroyed_event_or_queue_is_recognised),
-    FERRY_TEST(a_thousand_live_events_are_told_apart),
-    FERRY_TEST(events_beyond_the_table_are_refused_and_the_others_live_on),
-    FERRY_TEST(on_a_lost_device_everything_is_lost_but_destroying),
+    FERRY_TEST(a_thousand_live_events_are_distinguished),
+    FERRY_TEST(events_beyond_the_table_are_refused_and_the_others_stay_valid),
+    FERRY_TEST(on_a_lost_device_every_call_but_destroy_reports_the_loss),
     FERRY_TEST(a_wait_for_a_lost_device_ends),
     FERRY_TEST(a_device_is_lost_while_its_thread_works),
     FERRY_TEST(losing_a_device_waits_for_the_copy_that_runs),

@@ -73,7 +73,7 @@ static bool expect(uint32_t dtype, const void *block, const double *wanted, int6
 
 /* ---- dtypes ------------ */
 
-static void it_reports_its_abilities_and_refuses_the_rest(void)
+static void sim_reports_its_supported_operations_and_refuses_others(void)
 {
     void *block;
 
@@ -98,7 +98,7 @@ static void it_reports_its_abilities_and_refuses_the_rest(void)
     sim_close(dev);
 }
 
-static void a_minimal_device_has_axpy_of_f32_and_nothing_else(void)
+static void a_minimal_device_supports_only_axpy_of_f32(void)
 {
     ferry_cref x;
     ferry_ref y;
@@ -260,7 +260,7 @@ static void one_gemm(uint32_t dtype, bool ta, bool tb)
     sim_free_block(dev, dc);
 }
 
-static void gemm_is_right_for_every_transposition_and_touches_no_padding(void)
+static void gemm_is_right_for_every_transposition_and_keeps_padding(void)
 {
     if (!setup("all"))
         return;
@@ -457,7 +457,7 @@ static void a_large_integer_is_rounded_once(void)
 
 /* ---- operands ---- */
 
-static void operands_are_checked_as_memory_is(void)
+static void operands_are_checked_like_references_of_copies(void)
 {
     ferry_cref x;
     void *block;
@@ -494,17 +494,17 @@ static void operands_are_checked_as_memory_is(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(it_reports_its_abilities_and_refuses_the_rest),
-    FERRY_TEST(a_minimal_device_has_axpy_of_f32_and_nothing_else),
+    FERRY_TEST(sim_reports_its_supported_operations_and_refuses_others),
+    FERRY_TEST(a_minimal_device_supports_only_axpy_of_f32),
     FERRY_TEST(vectors_are_computed_in_every_floating_type),
     FERRY_TEST(reductions_leave_one_element_of_the_accumulating_type),
-    FERRY_TEST(gemm_is_right_for_every_transposition_and_touches_no_padding),
+    FERRY_TEST(gemm_is_right_for_every_transposition_and_keeps_padding),
     FERRY_TEST(gemv_is_right_for_every_stride),
     FERRY_TEST(with_beta_0_the_old_values_are_not_read),
     FERRY_TEST(conversion_rounds_to_even_and_saturates),
     FERRY_TEST(every_half_survives_a_round_trip),
     FERRY_TEST(a_large_integer_is_rounded_once),
-    FERRY_TEST(operands_are_checked_as_memory_is),
+    FERRY_TEST(operands_are_checked_like_references_of_copies),
 };
 
 int main(int argc, char **argv)

@@ -54,7 +54,7 @@ static void *travel(void *argument)
     return NULL;
 }
 
-static void threads_meet_on_two_devices_and_lose_nothing(void)
+static void threads_share_two_devices_and_lose_no_data(void)
 {
     pthread_t thread[THREADS];
     struct part part[THREADS];
@@ -81,7 +81,7 @@ static void threads_meet_on_two_devices_and_lose_nothing(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(threads_meet_on_two_devices_and_lose_nothing),
+    FERRY_TEST(threads_share_two_devices_and_lose_no_data),
 };
 
 int main(int argc, char **argv)

@@ -28,7 +28,7 @@ static void every_option_is_documented(void)
     }
 }
 
-static void an_option_that_makes_no_sense_is_a_configuration_error_that_names_it(void)
+static void an_invalid_option_is_a_configuration_error_that_names_it(void)
 {
     static const char *const wrong[][2] = {
         { "devices", "0" },    { "devices", "17" },         { "devices", "two" },
@@ -74,7 +74,7 @@ static void sizes_are_understood_with_and_without_units(void)
     }
 }
 
-static void as_many_devices_as_configured_and_no_more(void)
+static void the_number_of_devices_is_as_configured(void)
 {
     uint32_t count = 0;
     void *dev = NULL;
@@ -182,7 +182,7 @@ static int set_bytes(void *dev, void *handle, uint64_t offset, uint64_t bytes)
     return sim->memset(dev, NULL, driver_ref(handle, offset), 1, bytes);
 }
 
-static void a_handle_that_was_added_to_is_caught(void)
+static void arithmetic_on_a_handle_is_caught(void)
 {
     void *dev = quiet_device();
     char *block, *next;
@@ -225,7 +225,7 @@ static void a_reference_past_the_end_is_caught_with_all_its_numbers(void)
     sim_close(dev);
 }
 
-static void a_freed_handle_is_called_freed_and_not_seen_again_soon(void)
+static void a_freed_handle_is_reported_as_freed_and_not_reused_soon(void)
 {
     void *dev = quiet_device();
     void *first;
@@ -246,7 +246,7 @@ static void a_freed_handle_is_called_freed_and_not_seen_again_soon(void)
     sim_close(dev);
 }
 
-static void memory_of_another_place_is_called_by_its_name(void)
+static void errors_name_the_owner_of_foreign_memory(void)
 {
     void *dev = quiet_device();
     char bytes[16] = { 0 };
@@ -275,7 +275,7 @@ static void memory_of_another_place_is_called_by_its_name(void)
     sim_close(dev);
 }
 
-static void a_device_knows_its_live_blocks_and_no_other_address(void)
+static void a_device_owns_its_live_blocks_and_no_other_address(void)
 {
     void *dev = quiet_device();
     char bytes[16];
@@ -306,7 +306,7 @@ static void a_device_knows_its_live_blocks_and_no_other_address(void)
 
 /* ---- contents ---- */
 
-static void fresh_memory_is_rubbish_unless_zeros_were_wanted(void)
+static void new_memory_has_undefined_bytes_unless_zeros_are_requested(void)
 {
     void *dev = quiet_device();
     float values[64];
@@ -327,7 +327,7 @@ static void fresh_memory_is_rubbish_unless_zeros_were_wanted(void)
     sim_close(dev);
 }
 
-static void bytes_travel_with_their_offsets(void)
+static void copies_respect_offsets(void)
 {
     void *dev = quiet_device();
     unsigned char out[64], in[64];
@@ -385,7 +385,7 @@ static void an_overlapping_copy_within_the_device_is_refused(void)
 
 /* ---- capacity ---- */
 
-static void memory_ends_where_it_was_configured_to_end(void)
+static void memory_has_the_configured_size(void)
 {
     uint64_t free_bytes = 0, total = 0;
     void *dev, *half, *rest, *none = &dev;
@@ -415,7 +415,7 @@ static void memory_ends_where_it_was_configured_to_end(void)
 }
 
 /* Allocates more blocks than the range has room for, one after another, around some that remain. */
-static void addresses_come_back_without_meeting_live_blocks(void)
+static void addresses_are_reused_without_overlap_of_live_blocks(void)
 {
     enum { STAY = 8, ROUNDS = 20000, SIZE = 100000 };
     void *dev, *stay[STAY];
@@ -451,7 +451,7 @@ static void addresses_come_back_without_meeting_live_blocks(void)
     sim_close(dev);
 }
 
-static void the_call_that_an_option_names_fails_and_no_other(void)
+static void only_the_call_that_the_option_names_fails(void)
 {
     void *dev, *none, *block;
     uint32_t flags;
@@ -525,23 +525,23 @@ static void host_memory_is_aligned_counted_and_known(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(every_option_is_documented),
-    FERRY_TEST(an_option_that_makes_no_sense_is_a_configuration_error_that_names_it),
+    FERRY_TEST(an_invalid_option_is_a_configuration_error_that_names_it),
     FERRY_TEST(sizes_are_understood_with_and_without_units),
-    FERRY_TEST(as_many_devices_as_configured_and_no_more),
+    FERRY_TEST(the_number_of_devices_is_as_configured),
     FERRY_TEST(a_device_describes_itself),
     FERRY_TEST(an_unknown_native_object_is_unsupported_and_a_wrong_size_is_invalid),
     FERRY_TEST(a_program_that_touches_device_memory_crashes_at_once),
-    FERRY_TEST(a_handle_that_was_added_to_is_caught),
+    FERRY_TEST(arithmetic_on_a_handle_is_caught),
     FERRY_TEST(a_reference_past_the_end_is_caught_with_all_its_numbers),
-    FERRY_TEST(a_freed_handle_is_called_freed_and_not_seen_again_soon),
-    FERRY_TEST(memory_of_another_place_is_called_by_its_name),
-    FERRY_TEST(a_device_knows_its_live_blocks_and_no_other_address),
-    FERRY_TEST(fresh_memory_is_rubbish_unless_zeros_were_wanted),
-    FERRY_TEST(bytes_travel_with_their_offsets),
+    FERRY_TEST(a_freed_handle_is_reported_as_freed_and_not_reused_soon),
+    FERRY_TEST(errors_name_the_owner_of_foreign_memory),
+    FERRY_TEST(a_device_owns_its_live_blocks_and_no_other_address),
+    FERRY_TEST(new_memory_has_undefined_bytes_unless_zeros_are_requested),
+    FERRY_TEST(copies_respect_offsets),
     FERRY_TEST(an_overlapping_copy_within_the_device_is_refused),
-    FERRY_TEST(memory_ends_where_it_was_configured_to_end),
-    FERRY_TEST(addresses_come_back_without_meeting_live_blocks),
-    FERRY_TEST(the_call_that_an_option_names_fails_and_no_other),
+    FERRY_TEST(memory_has_the_configured_size),
+    FERRY_TEST(addresses_are_reused_without_overlap_of_live_blocks),
+    FERRY_TEST(only_the_call_that_the_option_names_fails),
     FERRY_TEST(closing_a_device_that_is_not_empty_logs_the_leaks),
     FERRY_TEST(host_memory_is_aligned_counted_and_known),
 };

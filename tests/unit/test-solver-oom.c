@@ -206,12 +206,12 @@ static void restore_each(restoring restore)
     leave();
 }
 
-static void every_allocation_of_going_back_may_fail(void)
+static void every_allocation_of_a_restore_may_fail(void)
 {
     restore_each(ferry_solver_restore);
 }
 
-static void every_allocation_of_going_back_exactly_may_fail(void)
+static void every_allocation_of_an_exact_restore_may_fail(void)
 {
     restore_each(ferry_solver_restore_exact);
 }
@@ -220,8 +220,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(every_allocation_of_opening_may_fail),
     FERRY_TEST(every_allocation_of_a_step_may_fail),
     FERRY_TEST(every_allocation_of_a_snapshot_may_fail),
-    FERRY_TEST(every_allocation_of_going_back_may_fail),
-    FERRY_TEST(every_allocation_of_going_back_exactly_may_fail),
+    FERRY_TEST(every_allocation_of_a_restore_may_fail),
+    FERRY_TEST(every_allocation_of_an_exact_restore_may_fail),
 };
 
 int main(int argc, char **argv)

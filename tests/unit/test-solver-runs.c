@@ -233,7 +233,7 @@ static bool is_chosen(const char *name)
     return everything();
 }
 
-static void losses_rates_and_weights_are_caffes(void)
+static void losses_rates_and_weights_match_caffe(void)
 {
     const struct dirent *d;
     int runs = 0;
@@ -279,7 +279,7 @@ static void resume(const char *name, const char *snapshot, int steps)
     close_run(&r);
 }
 
-static void caffes_snapshots_are_continued(void)
+static void snapshots_of_caffe_are_resumed(void)
 {
     static const char *const runs[][2] = {
         { "sgd", "sgd/snap_iter_30.solverstate" },
@@ -357,7 +357,7 @@ static off_t size_of(const char *path)
     return stat(path, &info) ? -1 : info.st_size;
 }
 
-static void own_snapshots_are_as_caffes(void)
+static void snapshots_have_the_format_of_caffe(void)
 {
     static const char *const proto[] = { ".caffemodel", ".solverstate" };
     static const char *const hdf5[] = { ".caffemodel.h5", ".solverstate.h5" };
@@ -446,7 +446,7 @@ static int goes_on(void *arg, ferry_solver *s, const ferry_solver_iteration *e)
  * The snapshot names its model by a path of the machine where it was written; the model is in the
  * same folder.
  */
-static void a_snapshot_from_the_wild_is_continued(void)
+static void a_published_snapshot_is_resumed(void)
 {
     ferry_solver_options o = { .struct_size = sizeof o, .text = lenet };
     const char *path;
@@ -470,11 +470,11 @@ static void a_snapshot_from_the_wild_is_continued(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(losses_rates_and_weights_are_caffes),
-    FERRY_TEST(caffes_snapshots_are_continued),
-    FERRY_TEST(own_snapshots_are_as_caffes),
+    FERRY_TEST(losses_rates_and_weights_match_caffe),
+    FERRY_TEST(snapshots_of_caffe_are_resumed),
+    FERRY_TEST(snapshots_have_the_format_of_caffe),
     FERRY_TEST(the_snapshot_of_another_net_or_solver_is_refused),
-    FERRY_TEST(a_snapshot_from_the_wild_is_continued),
+    FERRY_TEST(a_published_snapshot_is_resumed),
 };
 
 int main(int argc, char **argv)

@@ -215,7 +215,7 @@ static void an_exact_resume_gives_the_same_bits(void)
 }
 
 /* Data and dropout begin again: other random numbers, from the same parameters. */
-static void a_resume_as_caffes_begins_the_data_again(void)
+static void a_resume_like_caffe_restarts_the_data(void)
 {
     struct result straight, again;
     ferry_solver *s;
@@ -262,7 +262,7 @@ static void a_restored_state_equals_its_snapshot(void)
     end_as(s, 3, &before);
 }
 
-static void a_ferrystate_of_others_is_refused(void)
+static void a_ferrystate_of_another_snapshot_is_refused(void)
 {
     struct result before;
     ferry_solver *s;
@@ -346,7 +346,7 @@ static void same_diff(ferry_io *io, const char *name, const ferry_blob *b)
     CU_ASSERT(largest > 0);
 }
 
-static void diffs_are_written_where_the_text_asks_for_them(void)
+static void diffs_are_written_if_the_text_sets_snapshot_diff(void)
 {
     static const char *const formats[][2] = {
         { "BINARYPROTO", "snap_iter_2.caffemodel" },
@@ -379,7 +379,7 @@ static void diffs_are_written_where_the_text_asks_for_them(void)
 
 /* ---- a disk that is full --------------------------------------------------------------------- */
 
-static void a_full_disk_ends_training_and_costs_no_snapshot(void)
+static void a_full_disk_ends_training_and_keeps_earlier_snapshots(void)
 {
     struct rlimit old, small;
     rlim_t bytes;
@@ -495,7 +495,7 @@ static bool kill_once(int before, long wait)
     return true;
 }
 
-static void whenever_it_is_killed_a_whole_snapshot_is_there(void)
+static void after_a_kill_at_any_time_a_complete_snapshot_exists(void)
 {
     const char *value = getenv("FERRY_TEST_LONG");
     int moments = value && *value && strcmp(value, "0") ? 50 : 3, i;
@@ -515,14 +515,14 @@ static void whenever_it_is_killed_a_whole_snapshot_is_there(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(an_exact_resume_gives_the_same_bits),
-    FERRY_TEST(a_resume_as_caffes_begins_the_data_again),
+    FERRY_TEST(a_resume_like_caffe_restarts_the_data),
     FERRY_TEST(a_restored_state_equals_its_snapshot),
-    FERRY_TEST(a_ferrystate_of_others_is_refused),
+    FERRY_TEST(a_ferrystate_of_another_snapshot_is_refused),
     FERRY_TEST(a_ferrystate_of_another_seed_is_refused),
     FERRY_TEST(a_snapshot_without_a_layer_is_refused),
-    FERRY_TEST(diffs_are_written_where_the_text_asks_for_them),
-    FERRY_TEST(a_full_disk_ends_training_and_costs_no_snapshot),
-    FERRY_TEST(whenever_it_is_killed_a_whole_snapshot_is_there),
+    FERRY_TEST(diffs_are_written_if_the_text_sets_snapshot_diff),
+    FERRY_TEST(a_full_disk_ends_training_and_keeps_earlier_snapshots),
+    FERRY_TEST(after_a_kill_at_any_time_a_complete_snapshot_exists),
 };
 
 int main(int argc, char **argv)

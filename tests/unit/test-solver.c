@@ -127,7 +127,7 @@ static int follow(void *arg, ferry_solver *s, const ferry_solver_iteration *e)
     return 0;
 }
 
-static void solvers_agree_with_doubles(void)
+static void solvers_agree_with_computation_in_doubles(void)
 {
     dev = fx_device();
     for (size_t i = 0; i < FERRY_TEST_COUNT(hows); i++) {
@@ -276,7 +276,7 @@ static const struct {
     { NET LR "snapshot_prefix: 'x'", "snapshot_prefix", -15 },
 };
 
-static void texts_that_make_no_sense_are_refused_with_their_place(void)
+static void invalid_solver_texts_are_refused_with_their_position(void)
 {
     dev = fx_device();
     for (size_t i = 0; i < FERRY_TEST_COUNT(refused); i++) {
@@ -375,7 +375,7 @@ static int fail_at_three(void *arg, ferry_solver *s, const ferry_solver_iteratio
     return e->iter == 2 ? FERRY_EBUSY : 0;
 }
 
-static void a_request_stops_it_and_so_does_a_callback(void)
+static void a_request_or_a_callback_stops_the_solver(void)
 {
     ferry_solver *s;
 
@@ -398,7 +398,7 @@ static void a_request_stops_it_and_so_does_a_callback(void)
     fx_end();
 }
 
-static void one_seed_is_one_training(void)
+static void equal_seeds_give_equal_trainings(void)
 {
     static const char *const seeds[] = { "random_seed: 7", "random_seed: 7", "random_seed: 8" };
     double loss[3];
@@ -470,14 +470,14 @@ static void gradients_and_updates_stay_on_the_device(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(solvers_agree_with_doubles),
+    FERRY_TEST(solvers_agree_with_computation_in_doubles),
     FERRY_TEST(policies_give_their_rates),
-    FERRY_TEST(texts_that_make_no_sense_are_refused_with_their_place),
+    FERRY_TEST(invalid_solver_texts_are_refused_with_their_position),
     FERRY_TEST(an_unwritable_prefix_is_reported_at_once),
     FERRY_TEST(null_arguments_are_refused),
     FERRY_TEST(a_nan_loss_is_reported_once_and_training_continues),
-    FERRY_TEST(a_request_stops_it_and_so_does_a_callback),
-    FERRY_TEST(one_seed_is_one_training),
+    FERRY_TEST(a_request_or_a_callback_stops_the_solver),
+    FERRY_TEST(equal_seeds_give_equal_trainings),
     FERRY_TEST(gradients_and_updates_stay_on_the_device),
 };
 

@@ -63,7 +63,7 @@ static void end(void)
     CU_ASSERT_EQUAL(rmdir(folder), 0); /* the folder contains nothing else */
 }
 
-static void written_values_are_read(void)
+static void stored_values_are_read_back(void)
 {
     struct stat s;
 
@@ -76,7 +76,7 @@ static void written_values_are_read(void)
     end();
 }
 
-static void no_bit_can_change_unseen(void)
+static void every_flipped_bit_is_detected(void)
 {
     begin();
     for (size_t bit = 0; bit < 8 * bytes; bit++) {
@@ -90,7 +90,7 @@ static void no_bit_can_change_unseen(void)
     end();
 }
 
-static void no_end_can_be_missing_nor_follow(void)
+static void truncated_files_and_trailing_bytes_are_detected(void)
 {
     begin();
     for (size_t n = 0; n < bytes; n++) {
@@ -129,7 +129,7 @@ static void files_of_another_user_are_not_read(void)
 }
 
 /* The file is opened without waiting, and never through a link. */
-static void non_files_are_not_read(void)
+static void only_regular_files_are_read(void)
 {
     char other[80];
 
@@ -153,12 +153,12 @@ static void non_files_are_not_read(void)
 int main(int argc, char **argv)
 {
     static const ferry_test_case cases[] = {
-        FERRY_TEST(written_values_are_read),
-        FERRY_TEST(no_bit_can_change_unseen),
-        FERRY_TEST(no_end_can_be_missing_nor_follow),
+        FERRY_TEST(stored_values_are_read_back),
+        FERRY_TEST(every_flipped_bit_is_detected),
+        FERRY_TEST(truncated_files_and_trailing_bytes_are_detected),
         FERRY_TEST(world_writable_files_are_not_read),
         FERRY_TEST(files_of_another_user_are_not_read),
-        FERRY_TEST(non_files_are_not_read),
+        FERRY_TEST(only_regular_files_are_read),
     };
 
     return ferry_test_main(argc, argv, "store", cases, FERRY_TEST_COUNT(cases));

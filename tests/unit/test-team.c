@@ -295,7 +295,7 @@ static void begin(void)
 
 /* ---- cases ----------------------------------------------------------------------------------- */
 
-static void ranks_compute_the_same_as_one_with_all_their_records(void)
+static void ranks_compute_the_same_as_one_process_with_all_records(void)
 {
     static const char *const how[] = {
         "momentum: 0.9 weight_decay: 0.01",
@@ -316,7 +316,7 @@ static void ranks_compute_the_same_as_one_with_all_their_records(void)
     fx_end();
 }
 
-static void all_begin_with_rank_0s_parameters(void)
+static void all_ranks_start_with_the_parameters_of_rank_0(void)
 {
     begin();
     train_together(many, 2, (struct run){ .n = 2, .batch = 4, .more = "" });
@@ -374,7 +374,7 @@ static void a_layer_is_reported_when_its_own_diffs_are_final(void)
     fx_end();
 }
 
-static void a_request_to_one_is_done_by_all_behind_one_iteration(void)
+static void a_stop_request_to_one_rank_stops_all_after_the_same_iteration(void)
 {
     begin();
     train_together(many, 3, (struct run){ .n = 50, .batch = 2, .more = "", .stop_at = 3 });
@@ -384,7 +384,7 @@ static void a_request_to_one_is_done_by_all_behind_one_iteration(void)
 }
 
 /* Only rank 0 writes; then one rank continues from the snapshot of four. */
-static void any_number_of_ranks_goes_on_from_a_snapshot(void)
+static void any_number_of_ranks_resumes_from_a_snapshot(void)
 {
     begin();
     train_alone((struct run){ .n = ITERS, .batch = 12, .more = "momentum: 0.9" });
@@ -408,7 +408,7 @@ static void any_number_of_ranks_goes_on_from_a_snapshot(void)
 }
 
 /* Without the check they would wait for one another forever. */
-static void ranks_that_train_otherwise_are_refused(void)
+static void ranks_with_different_solver_texts_are_refused(void)
 {
     begin();
     train_together(many, 3,
@@ -420,7 +420,7 @@ static void ranks_that_train_otherwise_are_refused(void)
     fx_end();
 }
 
-static void a_team_that_is_not_filled_in_is_refused(void)
+static void an_incomplete_team_structure_is_refused(void)
 {
     struct seat seat = { NULL, 0, 0 };
     ferry_comm good = { sizeof good, 1, 2, &seat, begin_sum, finish, broadcast }, bad[5];
@@ -451,13 +451,13 @@ static void a_team_that_is_not_filled_in_is_refused(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(ranks_compute_the_same_as_one_with_all_their_records),
-    FERRY_TEST(all_begin_with_rank_0s_parameters),
+    FERRY_TEST(ranks_compute_the_same_as_one_process_with_all_records),
+    FERRY_TEST(all_ranks_start_with_the_parameters_of_rank_0),
     FERRY_TEST(a_layer_is_reported_when_its_own_diffs_are_final),
-    FERRY_TEST(a_request_to_one_is_done_by_all_behind_one_iteration),
-    FERRY_TEST(any_number_of_ranks_goes_on_from_a_snapshot),
-    FERRY_TEST(ranks_that_train_otherwise_are_refused),
-    FERRY_TEST(a_team_that_is_not_filled_in_is_refused),
+    FERRY_TEST(a_stop_request_to_one_rank_stops_all_after_the_same_iteration),
+    FERRY_TEST(any_number_of_ranks_resumes_from_a_snapshot),
+    FERRY_TEST(ranks_with_different_solver_texts_are_refused),
+    FERRY_TEST(an_incomplete_team_structure_is_refused),
 };
 
 int main(int argc, char **argv)

@@ -268,7 +268,7 @@ static void one_thread_may_evict_memory_that_the_others_released(void)
     end();
 }
 
-static void readers_meet_on_one_blob_beside_writers_of_others(void)
+static void readers_share_one_blob_while_others_are_written(void)
 {
     begin();
     run_threads(work_and_look, wait_about);
@@ -278,7 +278,7 @@ static void readers_meet_on_one_blob_beside_writers_of_others(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(threads_may_share_the_queues_of_three_devices),
     FERRY_TEST(one_thread_may_evict_memory_that_the_others_released),
-    FERRY_TEST(readers_meet_on_one_blob_beside_writers_of_others),
+    FERRY_TEST(readers_share_one_blob_while_others_are_written),
 };
 
 int main(int argc, char **argv)

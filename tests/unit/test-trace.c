@@ -236,7 +236,7 @@ static void counted_operations_are_traced_and_no_others(void)
     memcpy(path, "/tmp/ferry-test-trace-XXXXXX", sizeof path);
 }
 
-static void a_copy_of_unpinned_memory_says_so(void)
+static void a_copy_of_unpinned_memory_is_marked_in_the_trace(void)
 {
     ferry_device_stats s = run_traced(traced_adoption);
     json_error_t wrong;
@@ -576,7 +576,7 @@ int main(int argc, char **argv)
     static const ferry_test_case cases[] = {
         FERRY_TEST(every_transfer_is_an_event_with_its_reason),
         FERRY_TEST(counted_operations_are_traced_and_no_others),
-        FERRY_TEST(a_copy_of_unpinned_memory_says_so),
+        FERRY_TEST(a_copy_of_unpinned_memory_is_marked_in_the_trace),
         FERRY_TEST(names_are_escaped),
         FERRY_TEST(a_fifo_is_refused),
         FERRY_TEST(a_full_disk_is_logged_once_and_leaves_a_readable_trace),

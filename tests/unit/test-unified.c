@@ -24,7 +24,7 @@ static ferry_device *cpu_device(void)
 /*
  * dev1 is the home, but the host's block belongs to dev0: bytes for a third device come from there.
  */
-static void a_third_device_reads_by_the_block_that_is_shared(void)
+static void a_third_device_reads_from_the_shared_block(void)
 {
     static const unsigned accesses[] = { FERRY_READ, FERRY_READ | FERRY_WRITE };
 
@@ -146,7 +146,7 @@ static void host_and_device_take_turns_without_maps(void)
 
 static const ferry_test_case shared_cases[] = {
     FERRY_TEST(a_failed_unmap_leaves_nothing_behind),
-    FERRY_TEST(a_third_device_reads_by_the_block_that_is_shared),
+    FERRY_TEST(a_third_device_reads_from_the_shared_block),
 };
 
 static const ferry_test_case unmapped_cases[] = {
@@ -170,7 +170,7 @@ static ferry_blob *that_will_have_failed(void)
     return b;
 }
 
-static void contents_written_anew_elsewhere_have_not_failed(void)
+static void contents_overwritten_on_another_device_are_valid_after_a_failure(void)
 {
     wx_begin();
     for (int written = 0; written < 2; written++) {
@@ -194,7 +194,7 @@ static void contents_written_anew_elsewhere_have_not_failed(void)
     wx_end();
 }
 
-static void the_last_copy_that_failed_is_lost_at_the_first_read(void)
+static void contents_whose_last_copy_failed_are_lost_at_the_first_read(void)
 {
     ferry_blob *b;
 
@@ -210,8 +210,8 @@ static void the_last_copy_that_failed_is_lost_at_the_first_read(void)
 }
 
 static const ferry_test_case late_cases[] = {
-    FERRY_TEST(contents_written_anew_elsewhere_have_not_failed),
-    FERRY_TEST(the_last_copy_that_failed_is_lost_at_the_first_read),
+    FERRY_TEST(contents_overwritten_on_another_device_are_valid_after_a_failure),
+    FERRY_TEST(contents_whose_last_copy_failed_are_lost_at_the_first_read),
 };
 
 int main(int argc, char **argv)

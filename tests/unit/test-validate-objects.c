@@ -228,7 +228,7 @@ static void end(void)
 
 /* ---- devices and tables ---------------------------------------------------------------------- */
 
-static void device_open_stores_a_handle_of_its_own(void)
+static void device_open_stores_a_new_handle(void)
 {
     void *dev;
 
@@ -244,7 +244,7 @@ static void device_open_stores_a_handle_of_its_own(void)
     CU_ASSERT(rule_broke(0, ""));
 }
 
-static void peer_access_answers_1_or_0(void)
+static void peer_access_returns_1_or_0(void)
 {
     begin();
     CU_ASSERT_EQUAL(ops.peer_access(first, second), 1);
@@ -255,7 +255,7 @@ static void peer_access_answers_1_or_0(void)
     end();
 }
 
-static void a_table_begins_with_its_size(void)
+static void a_table_starts_with_its_size(void)
 {
     const void *table = NULL;
 
@@ -453,9 +453,9 @@ static void an_operation_is_used_before_it_is_destroyed(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(device_open_stores_a_handle_of_its_own),
-    FERRY_TEST(peer_access_answers_1_or_0),
-    FERRY_TEST(a_table_begins_with_its_size),
+    FERRY_TEST(device_open_stores_a_new_handle),
+    FERRY_TEST(peer_access_returns_1_or_0),
+    FERRY_TEST(a_table_starts_with_its_size),
     FERRY_TEST(a_handle_is_a_block_of_the_device),
     FERRY_TEST(the_source_of_a_peer_copy_is_a_block_of_the_peer),
     FERRY_TEST(imported_memory_is_the_hosts_while_it_is_mapped),

@@ -83,30 +83,30 @@ static unsigned most_at_once(unsigned threads, unsigned limit, unsigned callers,
     return atomic_load(&m.most);
 }
 
-static void a_loop_has_all_threads(void)
+static void a_loop_uses_all_threads(void)
 {
     CU_ASSERT_EQUAL(most_at_once(3, 0, 1, 3), 3);
 }
 
-static void a_limited_loop_has_no_more_threads(void)
+static void a_limited_loop_uses_at_most_its_limit_of_threads(void)
 {
     CU_ASSERT_EQUAL(most_at_once(4, 1, 1, 1), 1);
     CU_ASSERT_EQUAL(most_at_once(4, 2, 1, 2), 2);
     CU_ASSERT_EQUAL(most_at_once(4, 9, 1, 4), 4);
 }
 
-static void limited_loops_have_their_threads_side_by_side(void)
+static void limited_loops_run_on_separate_threads_at_once(void)
 {
     CU_ASSERT_EQUAL(most_at_once(4, 2, 2, 4), 4);
 }
 
 /* Three threads divided by two are one pair; the second caller computes alone. */
-static void loops_side_by_side_have_no_more_threads_than_the_device(void)
+static void concurrent_loops_use_at_most_the_threads_of_the_device(void)
 {
     CU_ASSERT_EQUAL(most_at_once(3, 2, 2, 3), 3);
 }
 
-static void a_limit_is_the_calling_threads(void)
+static void a_limit_applies_to_the_calling_thread(void)
 {
     workers_limit(1);
     CU_ASSERT_EQUAL(most_at_once(2, 0, 1, 2), 2);
@@ -114,11 +114,11 @@ static void a_limit_is_the_calling_threads(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_loop_has_all_threads),
-    FERRY_TEST(a_limited_loop_has_no_more_threads),
-    FERRY_TEST(limited_loops_have_their_threads_side_by_side),
-    FERRY_TEST(loops_side_by_side_have_no_more_threads_than_the_device),
-    FERRY_TEST(a_limit_is_the_calling_threads),
+    FERRY_TEST(a_loop_uses_all_threads),
+    FERRY_TEST(a_limited_loop_uses_at_most_its_limit_of_threads),
+    FERRY_TEST(limited_loops_run_on_separate_threads_at_once),
+    FERRY_TEST(concurrent_loops_use_at_most_the_threads_of_the_device),
+    FERRY_TEST(a_limit_applies_to_the_calling_thread),
 };
 
 int main(int argc, char **argv)
