@@ -96,7 +96,7 @@ static void every_sequence_agrees_while_work_is_pending(void)
     end();
 }
 
-static void a_model_that_is_wrong_is_found_out(void)
+static void a_wrong_model_is_detected(void)
 {
     begin(true);
     CU_ASSERT(rig_begin(settle));
@@ -265,14 +265,14 @@ static void a_call_that_fails_changes_nothing_while_work_is_pending(void)
     end();
 }
 
-static void a_copy_that_fails_later_never_passes_for_data(void)
+static void an_asynchronously_failed_copy_is_never_read_as_data(void)
 {
     begin(true);
     fail(fail_each_copy_later);
     end();
 }
 
-static void a_copy_that_fails_among_pending_ones_never_passes_for_data(void)
+static void a_failed_copy_among_pending_ones_is_never_read_as_data(void)
 {
     begin(false);
     fail(fail_each_copy_later);
@@ -470,13 +470,13 @@ static void the_trace_has_every_byte_that_was_counted(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_model_that_is_wrong_is_found_out),
+    FERRY_TEST(a_wrong_model_is_detected),
     FERRY_TEST(every_reachable_state_agrees_with_the_model),
     FERRY_TEST(every_reachable_state_agrees_while_work_is_pending),
     FERRY_TEST(a_call_that_fails_changes_nothing),
     FERRY_TEST(a_call_that_fails_changes_nothing_while_work_is_pending),
-    FERRY_TEST(a_copy_that_fails_later_never_passes_for_data),
-    FERRY_TEST(a_copy_that_fails_among_pending_ones_never_passes_for_data),
+    FERRY_TEST(an_asynchronously_failed_copy_is_never_read_as_data),
+    FERRY_TEST(a_failed_copy_among_pending_ones_is_never_read_as_data),
     FERRY_TEST(every_sequence_agrees_with_the_model),
     FERRY_TEST(every_sequence_agrees_while_work_is_pending),
     FERRY_TEST(nothing_is_left_at_the_end),
@@ -488,7 +488,7 @@ static const ferry_test_case traced[] = {
 
 /* Failures of queued work are left to the fault tests, because they end the whole context. */
 static const ferry_test_case doubles[] = {
-    FERRY_TEST(a_model_that_is_wrong_is_found_out),
+    FERRY_TEST(a_wrong_model_is_detected),
     FERRY_TEST(every_reachable_state_agrees_with_the_model),
     FERRY_TEST(every_reachable_state_agrees_while_work_is_pending),
     FERRY_TEST(a_call_that_fails_changes_nothing),

@@ -137,7 +137,7 @@ def near(result, wanted):
     return all(numpy.allclose(result.as_numpy(n), wanted[n], rtol=1e-5, atol=1e-6) for n in wanted)
 
 
-def requests_become_one_batch(server, work):
+def requests_are_joined_to_one_batch(server, work):
     crowd = Crowd(server)
     for k in range(3):
         crowd.send("lenet_batches", k, picture("lenet", seed=k))
@@ -145,7 +145,7 @@ def requests_become_one_batch(server, work):
         near(crowd.results[k], by_command(work, "lenet", picture("lenet", seed=k))) for k in range(3))
     counts = statistics(server, "lenet_batches")
     detail = f"{counts['execution_count']} passes for {counts['inference_count']} requests"
-    report("requests_become_one_batch", good and counts["execution_count"] < counts["inference_count"], detail)
+    report("requests_are_joined_to_one_batch", good and counts["execution_count"] < counts["inference_count"], detail)
 
 
 def ragged_requests_have_their_own_answers(server, work):
@@ -267,7 +267,7 @@ def check(server, work, repository):
     a_model_is_warm_before_its_first_request(server, repository)
     the_cache_answers_the_second_request(server, work)
     rate_limits_are_kept(server, work)
-    requests_become_one_batch(server, work)
+    requests_are_joined_to_one_batch(server, work)
     ragged_requests_have_their_own_answers(server, work)
     priorities_are_honoured(server)
     a_request_that_waits_too_long_is_refused_alone(server)

@@ -32,14 +32,14 @@ static void an_empty_configuration_is_completed_from_the_net(void)
 }
 
 /* The server's name for a file that need not exist. */
-static void a_folder_named_for_the_backend_needs_no_configuration(void)
+static void a_model_file_of_the_default_name_needs_no_configuration(void)
 {
     open_model(NET_SCORES, config_of(0, ", \"default_model_filename\": \"model.ferry\""), 1);
     CU_ASSERT(model.completed);
     close_model(1);
 }
 
-static void outputs_of_variable_inputs_are_variable(void)
+static void outputs_of_inputs_with_variable_dims_have_variable_dims(void)
 {
     open_model(NET_ANY, config_of(2, any_input), 1);
     CU_ASSERT_PTR_NOT_NULL(
@@ -66,7 +66,7 @@ static const char *refusal(int net, const char *config)
     return error ? text : NULL;
 }
 
-static void a_contradiction_names_the_configuration_and_the_net(void)
+static void an_error_names_the_mismatch_of_configuration_and_net(void)
 {
     const struct {
         const char *rest, *first, *second;
@@ -155,7 +155,7 @@ static void send_one(TRITONBACKEND_Request *r, const char *output)
     double_execute(&instances[0], &r, 1);
 }
 
-static void a_request_alone_is_answered_bit_for_bit(void)
+static void a_single_request_has_the_same_bits_as_the_net(void)
 {
     float *pixels = pixels_of(1, 2 * PIXELS + 1);
     TRITONBACKEND_Request r;
@@ -227,7 +227,7 @@ static void an_onnx_model_is_served(void)
     free(pixels);
 }
 
-static void requests_become_one_batch(void)
+static void requests_are_joined_to_one_batch(void)
 {
     TRITONBACKEND_Request r[3], *all[3];
     float *pixels[3];
@@ -294,7 +294,7 @@ static void a_layer_in_place_leaves_the_request_as_it_is(void)
  * The pixels are freed before the next request: the backend reads nothing of a request after its
  * answer.
  */
-static void the_memory_of_a_request_is_not_kept(void)
+static void the_memory_of_a_request_is_not_used_after_the_response(void)
 {
     TRITONBACKEND_Request r;
 
@@ -368,7 +368,7 @@ static const char *spoil(TRITONBACKEND_Request *r, unsigned *seed)
     }
 }
 
-static void hostile_requests_are_refused_alone(void)
+static void an_invalid_request_is_refused_without_affecting_others(void)
 {
     unsigned seed = 7, rounds = ferry_test_is_slow() ? 200 : 2500;
     float *pixels = pixels_of(9, PIXELS);
@@ -537,18 +537,18 @@ static void a_lost_device_is_one_error_for_each_request(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(an_empty_configuration_is_completed_from_the_net),
-    FERRY_TEST(a_folder_named_for_the_backend_needs_no_configuration),
-    FERRY_TEST(outputs_of_variable_inputs_are_variable),
-    FERRY_TEST(a_contradiction_names_the_configuration_and_the_net),
+    FERRY_TEST(a_model_file_of_the_default_name_needs_no_configuration),
+    FERRY_TEST(outputs_of_inputs_with_variable_dims_have_variable_dims),
+    FERRY_TEST(an_error_names_the_mismatch_of_configuration_and_net),
     FERRY_TEST(a_server_of_an_older_interface_is_refused),
     FERRY_TEST(a_folder_with_garbage_is_one_error),
-    FERRY_TEST(a_request_alone_is_answered_bit_for_bit),
+    FERRY_TEST(a_single_request_has_the_same_bits_as_the_net),
     FERRY_TEST(an_onnx_model_is_served),
-    FERRY_TEST(requests_become_one_batch),
+    FERRY_TEST(requests_are_joined_to_one_batch),
     FERRY_TEST(pictures_of_two_sizes_are_two_passes),
     FERRY_TEST(a_layer_in_place_leaves_the_request_as_it_is),
-    FERRY_TEST(the_memory_of_a_request_is_not_kept),
-    FERRY_TEST(hostile_requests_are_refused_alone),
+    FERRY_TEST(the_memory_of_a_request_is_not_used_after_the_response),
+    FERRY_TEST(an_invalid_request_is_refused_without_affecting_others),
     FERRY_TEST(instances_run_side_by_side),
     FERRY_TEST(reloads_leave_nothing_behind),
 };

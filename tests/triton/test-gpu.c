@@ -94,7 +94,7 @@ static void an_input_on_the_instances_gpu_is_not_copied(void)
     free(pixels);
 }
 
-static void the_memory_of_a_gpu_is_not_kept(void)
+static void gpu_memory_of_a_request_is_not_used_after_the_response(void)
 {
     TRITONBACKEND_Request r, *all[1] = { &r };
 
@@ -122,7 +122,7 @@ static void the_memory_of_a_gpu_is_not_kept(void)
     ferry_runtime_close(rt);
 }
 
-static void requests_of_both_memories_become_one_batch(void)
+static void requests_in_host_and_gpu_memory_become_one_batch(void)
 {
     TRITONBACKEND_Request r[3], *all[3] = { &r[0], &r[1], &r[2] };
     ferry_memory *m[3];
@@ -200,7 +200,7 @@ static void an_output_is_written_to_the_memory_of_a_gpu(void)
 }
 
 /* The instance computes on the processor; the request is in the memory of GPU 0. */
-static void another_device_computes_what_a_gpu_has(void)
+static void another_device_computes_on_inputs_in_gpu_memory(void)
 {
     static const char on_cpu[] = ", \"parameters\": {\"device\": {\"string_value\": \"cpu\"}}";
     float *pixels = pixels_of(5, PIXELS);
@@ -222,7 +222,7 @@ static void another_device_computes_what_a_gpu_has(void)
     free(pixels);
 }
 
-static void the_memory_of_a_gpu_that_is_not_there_is_refused_alone(void)
+static void a_request_in_memory_of_a_missing_gpu_is_refused_alone(void)
 {
     float *pixels = pixels_of(6, PIXELS);
     TRITONBACKEND_Request r[2], *all[2] = { &r[0], &r[1] };
@@ -247,12 +247,12 @@ static void the_memory_of_a_gpu_that_is_not_there_is_refused_alone(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(an_input_on_the_instances_gpu_is_not_copied),
-    FERRY_TEST(the_memory_of_a_gpu_is_not_kept),
-    FERRY_TEST(requests_of_both_memories_become_one_batch),
+    FERRY_TEST(gpu_memory_of_a_request_is_not_used_after_the_response),
+    FERRY_TEST(requests_in_host_and_gpu_memory_become_one_batch),
     FERRY_TEST(a_layer_in_place_leaves_the_memory_of_a_gpu_as_it_is),
     FERRY_TEST(an_output_is_written_to_the_memory_of_a_gpu),
-    FERRY_TEST(another_device_computes_what_a_gpu_has),
-    FERRY_TEST(the_memory_of_a_gpu_that_is_not_there_is_refused_alone),
+    FERRY_TEST(another_device_computes_on_inputs_in_gpu_memory),
+    FERRY_TEST(a_request_in_memory_of_a_missing_gpu_is_refused_alone),
 };
 
 int main(int argc, char **argv)

@@ -64,7 +64,7 @@ static void an_output_with_other_entries_than_the_batch_is_refused(void)
 }
 
 /* How many entries the net selects is known after the pass: the others' entries are not mixed. */
-static void requests_whose_entries_are_dropped_are_refused_alone(void)
+static void requests_whose_entries_the_net_drops_are_refused_alone(void)
 {
     float *pixels = pixels_of(8, PIXELS), wanted[2] = { 0, 1 };
     TRITONBACKEND_Request r[2], *all[2] = { &r[0], &r[1] };
@@ -126,7 +126,7 @@ static void a_model_folder_has_a_name(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(an_output_that_is_the_input_is_answered),
     FERRY_TEST(an_output_with_other_entries_than_the_batch_is_refused),
-    FERRY_TEST(requests_whose_entries_are_dropped_are_refused_alone),
+    FERRY_TEST(requests_whose_entries_the_net_drops_are_refused_alone),
     FERRY_TEST(sequences_are_not_joined),
 };
 

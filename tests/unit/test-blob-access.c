@@ -75,7 +75,7 @@ static void compare(ferry_device *dev, unsigned which, bool host, unsigned acces
     ferry_blob_destroy(b);
 }
 
-static void accessors_are_short_forms_of_it(void)
+static void accessors_equal_ferry_blob_access(void)
 {
     static const unsigned modes[] = { FERRY_READ, FERRY_WRITE, MUTABLE };
     ferry_device *dev = fx_device();
@@ -87,7 +87,7 @@ static void accessors_are_short_forms_of_it(void)
     fx_end();
 }
 
-static void a_slice_has_its_own_place_and_keeps_the_rest(void)
+static void access_to_a_slice_keeps_the_other_elements(void)
 {
     ferry_device *dev = fx_device();
     ferry_blob *b = FX_BLOB(FERRY_F32, 4, 2), *slice = NULL;
@@ -112,7 +112,7 @@ static void a_slice_has_its_own_place_and_keeps_the_rest(void)
     fx_end();
 }
 
-static void work_goes_on_the_queue_that_is_named(void)
+static void work_is_submitted_to_the_given_queue(void)
 {
     ferry_device *dev = fx_device();
     ferry_blob *b = FX_BLOB(FERRY_F32, 64);
@@ -135,7 +135,7 @@ static void work_goes_on_the_queue_that_is_named(void)
     fx_end();
 }
 
-static void a_bare_place_is_written_and_read_on_a_queue(void)
+static void a_reference_is_written_and_read_on_a_queue(void)
 {
     ferry_device *dev = fx_device();
     ferry_queue *q = ferry_device_queue(dev);
@@ -163,7 +163,7 @@ static void a_bare_place_is_written_and_read_on_a_queue(void)
     fx_end();
 }
 
-static void a_place_is_a_pointer_where_it_can_be_one(void)
+static void a_reference_converts_to_a_pointer_if_the_device_has_pointers(void)
 {
     ferry_device *dev = fx_device();
     ferry_blob *b = FX_BLOB(FERRY_F32, 8);
@@ -179,7 +179,7 @@ static void a_place_is_a_pointer_where_it_can_be_one(void)
 }
 
 /* The thread has an earlier error of another call, which must not be returned. */
-static void the_code_is_the_call_s_own(void)
+static void access_returns_the_code_of_this_call(void)
 {
     static const char readable[64];
     ferry_device *dev = fx_device();
@@ -208,7 +208,7 @@ static void the_code_is_the_call_s_own(void)
     fx_end();
 }
 
-static void every_access_to_write_counts_as_a_version(void)
+static void every_write_access_increases_the_version(void)
 {
     ferry_blob *b;
     const ferry_memory *m;
@@ -239,7 +239,7 @@ static void every_access_to_write_counts_as_a_version(void)
  * The host, the device and arithmetic write in turns. Writes by host and device copy nothing on
  * some devices, and arithmetic need not check the copies.
  */
-static void writes_by_turns_count_as_versions(void)
+static void alternating_writes_increase_the_version(void)
 {
     const ferry_memory *m;
     ferry_blob *b;
@@ -264,7 +264,7 @@ static void writes_by_turns_count_as_versions(void)
 }
 
 /* Between begin and end, calls that need a lock are refused, and the blob is unchanged. */
-static void in_a_section_nothing_half_happens(void)
+static void a_call_refused_in_a_section_leaves_the_blob_unchanged(void)
 {
     ferry_device *dev = fx_device();
     ferry_blob *b = FX_BLOB(FERRY_F32, 4);
@@ -291,15 +291,15 @@ static void in_a_section_nothing_half_happens(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(writes_by_turns_count_as_versions),
-    FERRY_TEST(in_a_section_nothing_half_happens),
-    FERRY_TEST(every_access_to_write_counts_as_a_version),
-    FERRY_TEST(accessors_are_short_forms_of_it),
-    FERRY_TEST(a_slice_has_its_own_place_and_keeps_the_rest),
-    FERRY_TEST(work_goes_on_the_queue_that_is_named),
-    FERRY_TEST(a_bare_place_is_written_and_read_on_a_queue),
-    FERRY_TEST(a_place_is_a_pointer_where_it_can_be_one),
-    FERRY_TEST(the_code_is_the_call_s_own),
+    FERRY_TEST(alternating_writes_increase_the_version),
+    FERRY_TEST(a_call_refused_in_a_section_leaves_the_blob_unchanged),
+    FERRY_TEST(every_write_access_increases_the_version),
+    FERRY_TEST(accessors_equal_ferry_blob_access),
+    FERRY_TEST(access_to_a_slice_keeps_the_other_elements),
+    FERRY_TEST(work_is_submitted_to_the_given_queue),
+    FERRY_TEST(a_reference_is_written_and_read_on_a_queue),
+    FERRY_TEST(a_reference_converts_to_a_pointer_if_the_device_has_pointers),
+    FERRY_TEST(access_returns_the_code_of_this_call),
 };
 
 int main(int argc, char **argv)

@@ -70,7 +70,7 @@ static void dims_count_and_string_are_those_of_the_shape(void)
     end_without_storage(b);
 }
 
-static void a_shape_string_needs_all_its_room(void)
+static void a_shape_string_needs_a_large_enough_buffer(void)
 {
     ferry_blob *b;
     char text[8] = "";
@@ -122,7 +122,7 @@ static void a_count_of_a_range_takes_no_negative_axes(void)
     end_without_storage(b);
 }
 
-static void legacy_accessors_fill_up_with_ones(void)
+static void legacy_accessors_return_1_for_missing_axes(void)
 {
     static const int64_t front[] = { 3, 2, 1, 1 }, back[] = { 1, 1, 3, 2 };
     ferry_blob *b;
@@ -189,7 +189,7 @@ static void offset_is_strict_and_missing_indices_are_zero(void)
     end_without_storage(b);
 }
 
-static void counts_beyond_int_max_work(void)
+static void counts_beyond_int_max_are_correct(void)
 {
     ferry_blob *b;
 
@@ -272,7 +272,7 @@ static void a_failed_reshape_changes_nothing(void)
     end_without_storage(b);
 }
 
-static void reshape_may_take_the_dims_that_the_blob_gave_out(void)
+static void reshape_accepts_the_dims_array_of_the_same_blob(void)
 {
     ferry_blob *b;
 
@@ -285,7 +285,7 @@ static void reshape_may_take_the_dims_that_the_blob_gave_out(void)
     end_without_storage(b);
 }
 
-static void reshape_like_takes_on_the_shape_of_the_other(void)
+static void reshape_like_sets_the_shape_of_the_other_blob(void)
 {
     ferry_blob *a, *b;
 
@@ -322,7 +322,7 @@ static void shapes_are_equal_only_if_all_dims_are(void)
     end_without_storage(b);
 }
 
-static void dims_travel_to_the_device_as_int32(void)
+static void dims_are_copied_to_the_device_as_int32(void)
 {
     static const int32_t expected[] = { 2, 3, 4, 5 };
     int32_t shape[4] = { 0 };
@@ -439,20 +439,20 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_blob_without_a_shape_has_no_axes_and_no_elements),
     FERRY_TEST(a_scalar_has_no_axes_and_one_element),
     FERRY_TEST(dims_count_and_string_are_those_of_the_shape),
-    FERRY_TEST(a_shape_string_needs_all_its_room),
+    FERRY_TEST(a_shape_string_needs_a_large_enough_buffer),
     FERRY_TEST(axes_count_from_both_ends),
     FERRY_TEST(a_count_of_a_range_takes_no_negative_axes),
-    FERRY_TEST(legacy_accessors_fill_up_with_ones),
+    FERRY_TEST(legacy_accessors_return_1_for_missing_axes),
     FERRY_TEST(offset4_allows_one_past_the_end),
     FERRY_TEST(offset_is_strict_and_missing_indices_are_zero),
-    FERRY_TEST(counts_beyond_int_max_work),
+    FERRY_TEST(counts_beyond_int_max_are_correct),
     FERRY_TEST(overflow_is_found_whatever_the_order_of_zero_dims),
     FERRY_TEST(bytes_that_overflow_are_found_too),
     FERRY_TEST(a_failed_reshape_changes_nothing),
-    FERRY_TEST(reshape_may_take_the_dims_that_the_blob_gave_out),
-    FERRY_TEST(reshape_like_takes_on_the_shape_of_the_other),
+    FERRY_TEST(reshape_accepts_the_dims_array_of_the_same_blob),
+    FERRY_TEST(reshape_like_sets_the_shape_of_the_other_blob),
     FERRY_TEST(shapes_are_equal_only_if_all_dims_are),
-    FERRY_TEST(dims_travel_to_the_device_as_int32),
+    FERRY_TEST(dims_are_copied_to_the_device_as_int32),
     FERRY_TEST(dtypes_have_sizes_and_names),
     FERRY_TEST(a_blob_carries_a_name),
     FERRY_TEST(wrong_arguments_of_create_are_refused),

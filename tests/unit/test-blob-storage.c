@@ -224,7 +224,7 @@ static void a_copy_that_is_too_short_after_regrowth_is_no_longer_valid(void)
     fx_end();
 }
 
-static void where_no_copy_covers_a_regrowth_the_tail_reads_as_zeros(void)
+static void after_a_regrowth_a_tail_without_a_copy_reads_as_zeros(void)
 {
     int64_t wrong = 0;
     ferry_blob *b;
@@ -345,7 +345,7 @@ static void growing_back_shows_the_bytes_of_the_remaining_copy(void)
  * The blob grows back in several steps. A copy that is too short is dropped, even if it shares the
  * bytes of the other copy.
  */
-static void growing_back_by_steps_is_one_rule_everywhere(void)
+static void growing_back_in_steps_keeps_only_long_enough_copies(void)
 {
     ferry_blob *b;
     float *host;
@@ -364,7 +364,7 @@ static void growing_back_by_steps_is_one_rule_everywhere(void)
     fx_end();
 }
 
-static void a_first_write_while_small_leaves_zeros_in_the_tail(void)
+static void a_first_write_to_a_shrunken_blob_leaves_zeros_in_the_tail(void)
 {
     ferry_blob *b;
 
@@ -381,7 +381,7 @@ static void a_first_write_while_small_leaves_zeros_in_the_tail(void)
     fx_end();
 }
 
-static void zeros_of_a_first_read_reach_the_capacity(void)
+static void a_first_read_fills_the_capacity_with_zeros(void)
 {
     ferry_blob *b;
 
@@ -463,7 +463,7 @@ static void adopting_data_keeps_the_diff(void)
     fx_end();
 }
 
-static void a_shorter_adoption_takes_the_capacity_with_it(void)
+static void a_shorter_adoption_reduces_the_capacity(void)
 {
     static _Alignas(64) float own[10];
     ferry_ref ref = { own, 0 };
@@ -486,7 +486,7 @@ static void a_shorter_adoption_takes_the_capacity_with_it(void)
 
 /* ---- another home --------------------------------------------------------------------------- */
 
-static void a_move_of_the_home_copies_nothing_until_the_next_access(void)
+static void a_new_home_causes_no_copy_until_the_next_access(void)
 {
     const char *other_name = strcmp(ferry_test_backend(), "cpu") == 0 ? "sim" : "cpu";
     ferry_device *dev = fx_device(), *other = NULL;
@@ -526,15 +526,15 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_blob_without_a_shape_grows_into_one),
     FERRY_TEST(a_copy_moves_the_bytes_in_use_not_the_capacity),
     FERRY_TEST(a_copy_that_is_too_short_after_regrowth_is_no_longer_valid),
-    FERRY_TEST(where_no_copy_covers_a_regrowth_the_tail_reads_as_zeros),
+    FERRY_TEST(after_a_regrowth_a_tail_without_a_copy_reads_as_zeros),
     FERRY_TEST(growing_back_shows_the_bytes_of_the_remaining_copy),
-    FERRY_TEST(growing_back_by_steps_is_one_rule_everywhere),
-    FERRY_TEST(a_first_write_while_small_leaves_zeros_in_the_tail),
-    FERRY_TEST(zeros_of_a_first_read_reach_the_capacity),
+    FERRY_TEST(growing_back_in_steps_keeps_only_long_enough_copies),
+    FERRY_TEST(a_first_write_to_a_shrunken_blob_leaves_zeros_in_the_tail),
+    FERRY_TEST(a_first_read_fills_the_capacity_with_zeros),
     FERRY_TEST(blobs_of_no_elements_have_valid_accessors),
     FERRY_TEST(adopting_data_keeps_the_diff),
-    FERRY_TEST(a_shorter_adoption_takes_the_capacity_with_it),
-    FERRY_TEST(a_move_of_the_home_copies_nothing_until_the_next_access),
+    FERRY_TEST(a_shorter_adoption_reduces_the_capacity),
+    FERRY_TEST(a_new_home_causes_no_copy_until_the_next_access),
 };
 
 int main(int argc, char **argv)

@@ -9,7 +9,7 @@
 
 /* The selection of a program's device by the API, the environment and the file. */
 
-static void one_name_means_that_and_nothing_else_is_opened(void)
+static void one_name_opens_only_that_plugin(void)
 {
     ferry_runtime *rt;
 
@@ -20,7 +20,7 @@ static void one_name_means_that_and_nothing_else_is_opened(void)
     ferry_runtime_close(rt);
 }
 
-static void one_name_that_fails_is_an_error_and_nothing_else_is_opened(void)
+static void one_name_that_fails_is_an_error_and_opens_no_other_plugin(void)
 {
     ferry_runtime *rt;
 
@@ -33,7 +33,7 @@ static void one_name_that_fails_is_an_error_and_nothing_else_is_opened(void)
     ferry_runtime_close(rt);
 }
 
-static void a_name_with_a_number_means_that_device(void)
+static void a_name_with_a_number_selects_that_device(void)
 {
     ferry_runtime *rt = fakes_open(fakes_five(), "beta:1", NULL);
 
@@ -44,7 +44,7 @@ static void a_name_with_a_number_means_that_device(void)
     ferry_runtime_close(rt);
 }
 
-static void of_a_list_the_first_that_works_is_selected(void)
+static void the_first_working_name_of_a_list_is_selected(void)
 {
     ferry_runtime *rt;
 
@@ -55,7 +55,7 @@ static void of_a_list_the_first_that_works_is_selected(void)
     ferry_runtime_close(rt);
 }
 
-static void of_a_list_that_fails_each_reason_is_given(void)
+static void a_list_that_fails_reports_the_reason_of_each_name(void)
 {
     const char *folder = fakes_five();
     ferry_runtime *rt = fakes_open(folder, "open_fails,no_devices,alpah", NULL);
@@ -72,7 +72,7 @@ static void of_a_list_that_fails_each_reason_is_given(void)
     ferry_runtime_close(rt);
 }
 
-static void an_exclusion_leaves_the_others_in_bytewise_order(void)
+static void after_an_exclusion_the_others_are_tried_in_bytewise_order(void)
 {
     ferry_runtime *rt;
 
@@ -83,7 +83,7 @@ static void an_exclusion_leaves_the_others_in_bytewise_order(void)
     ferry_runtime_close(rt);
 }
 
-static void the_default_order_comes_before_others_and_sim_only_by_name(void)
+static void the_default_order_precedes_others_and_sim_is_selected_only_by_name(void)
 {
     const char *folder = fakes_folder();
     ferry_runtime *rt;
@@ -135,7 +135,7 @@ static void a_device_on_the_host_s_processors_is_the_last_choice(void)
     ferry_runtime_close(rt);
 }
 
-static void api_goes_before_environment_and_that_before_the_file(void)
+static void the_api_precedes_the_environment_and_the_environment_the_file(void)
 {
     const char *folder = fakes_five();
     const char *conf = fakes_write(folder, "c.conf", "[ferry]\nbackend = gamma\n");
@@ -153,7 +153,7 @@ static void api_goes_before_environment_and_that_before_the_file(void)
     ferry_runtime_close(rt);
 }
 
-static void a_choice_that_cannot_be_read_is_an_error_that_names_its_source(void)
+static void an_invalid_choice_is_an_error_that_names_its_source(void)
 {
     ferry_runtime_options options = { .struct_size = sizeof(options), .backend = "a b" };
     ferry_runtime *rt = NULL;
@@ -216,16 +216,16 @@ static void strict_is_set_by_the_api_then_the_environment_then_the_file(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(one_name_means_that_and_nothing_else_is_opened),
-    FERRY_TEST(one_name_that_fails_is_an_error_and_nothing_else_is_opened),
-    FERRY_TEST(a_name_with_a_number_means_that_device),
-    FERRY_TEST(of_a_list_the_first_that_works_is_selected),
-    FERRY_TEST(of_a_list_that_fails_each_reason_is_given),
-    FERRY_TEST(an_exclusion_leaves_the_others_in_bytewise_order),
-    FERRY_TEST(the_default_order_comes_before_others_and_sim_only_by_name),
+    FERRY_TEST(one_name_opens_only_that_plugin),
+    FERRY_TEST(one_name_that_fails_is_an_error_and_opens_no_other_plugin),
+    FERRY_TEST(a_name_with_a_number_selects_that_device),
+    FERRY_TEST(the_first_working_name_of_a_list_is_selected),
+    FERRY_TEST(a_list_that_fails_reports_the_reason_of_each_name),
+    FERRY_TEST(after_an_exclusion_the_others_are_tried_in_bytewise_order),
+    FERRY_TEST(the_default_order_precedes_others_and_sim_is_selected_only_by_name),
     FERRY_TEST(a_device_on_the_host_s_processors_is_the_last_choice),
-    FERRY_TEST(api_goes_before_environment_and_that_before_the_file),
-    FERRY_TEST(a_choice_that_cannot_be_read_is_an_error_that_names_its_source),
+    FERRY_TEST(the_api_precedes_the_environment_and_the_environment_the_file),
+    FERRY_TEST(an_invalid_choice_is_an_error_that_names_its_source),
     FERRY_TEST(strict_is_set_by_the_api_then_the_environment_then_the_file),
 };
 

@@ -58,7 +58,7 @@ static void weights_are_written_in_shards(void)
     fx_end();
 }
 
-static void shards_that_cannot_be_are_refused(void)
+static void invalid_shard_sizes_are_refused(void)
 {
     static const char *const sizes[] = { "0", "-1GB", "5 GB", "GB", "5TB", "nan", "1e300" };
     char line[200];
@@ -91,7 +91,7 @@ static void shards_that_cannot_be_are_refused(void)
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-static void arrays_get_other_names(void)
+static void arrays_are_renamed(void)
 {
     fx_device();
     MAKE("a.safetensors", { "model.c.weight", FERRY_F32, 3, 1, false },
@@ -114,7 +114,7 @@ static void arrays_get_other_names(void)
     fx_end();
 }
 
-static void renamings_that_cannot_be_are_refused(void)
+static void invalid_renamings_are_refused(void)
 {
     static const char *const wrong[] = { "model", "=x", "x=", "a*b*=c", "a=*", "*=**" };
     char line[200];
@@ -174,7 +174,7 @@ static void files_are_split_by_name(void)
 
 /* ---- pipes ---------------------------------------------------------------------------------- */
 
-static void a_part_of_a_file_goes_through_a_pipe(void)
+static void a_selection_of_arrays_is_written_to_a_pipe(void)
 {
     fx_device();
     MAKE("a.npz", { "x", FERRY_F32, 3000, 1, false }, { "y", FERRY_F32, 2, 5, false });
@@ -225,7 +225,7 @@ static void a_cosine_is_at_most_one(void)
     fx_end();
 }
 
-static void files_come_and_go_through_pipes(void)
+static void files_are_read_from_and_written_to_pipes(void)
 {
     fx_device();
     MAKE("a.npz", { "x", FERRY_F32, 3000, 1, false }, { "y", FERRY_F32, 2, 5, false });
@@ -327,7 +327,7 @@ static void the_worst_element_and_the_angle_are_shown(void)
     fx_end();
 }
 
-static void sums_may_be_of_another_dtype(void)
+static void sums_may_have_another_dtype(void)
 {
     fx_device();
     MAKE("a.safetensors", { "x", FERRY_F32, 70000, 1, false }, { "only", FERRY_I32, 2, 4, false });
@@ -346,7 +346,7 @@ static void sums_may_be_of_another_dtype(void)
     fx_end();
 }
 
-static void weights_go_by_name(void)
+static void merge_weights_are_selected_by_array_name(void)
 {
     fx_device();
     MAKE("a.npz", { "c/w", FERRY_F32, 2, 0, false }, { "d/w", FERRY_F32, 2, 0, false },
@@ -401,7 +401,7 @@ static void notes_do_not_precede_errors(void)
     fx_end();
 }
 
-static void one_long_name_does_not_pad_the_rest(void)
+static void a_long_name_does_not_widen_the_other_lines(void)
 {
     char name[301] = "";
 
@@ -418,7 +418,7 @@ static void one_long_name_does_not_pad_the_rest(void)
 
 /* ---- completion ----------------------------------------------------------------------------- */
 
-static void words_are_completed(void)
+static void complete_prints_the_matching_words(void)
 {
     fx_device();
     CU_ASSERT_EQUAL(ferry("complete -- 'mer'"), 0);
@@ -444,7 +444,7 @@ static void words_are_completed(void)
     fx_end();
 }
 
-static void bash_and_zsh_ask_for_them(void)
+static void bash_and_zsh_use_the_completion(void)
 {
     fx_device();
     CU_ASSERT_EQUAL(
@@ -473,7 +473,7 @@ static void bash_and_zsh_ask_for_them(void)
 }
 
 /* Transferring an array of few elements takes longer than summing it. */
-static void few_elements_in_many_arrays_are_summed_where_they_are(void)
+static void small_arrays_are_summed_on_the_host(void)
 {
     static struct array arrays[80];
     static char names[80][8];
@@ -550,29 +550,29 @@ static void squares_beyond_f32_are_summed_in_doubles(void)
 
 /* The sums are computed on each device. */
 static const ferry_test_case cases[] = {
-    FERRY_TEST(few_elements_in_many_arrays_are_summed_where_they_are),
+    FERRY_TEST(small_arrays_are_summed_on_the_host),
     FERRY_TEST(squares_beyond_f32_are_summed_in_doubles),
-    FERRY_TEST(sums_may_be_of_another_dtype),
-    FERRY_TEST(weights_go_by_name),
+    FERRY_TEST(sums_may_have_another_dtype),
+    FERRY_TEST(merge_weights_are_selected_by_array_name),
 };
 
 static const ferry_test_case cases_once[] = {
     FERRY_TEST(weights_are_written_in_shards),
-    FERRY_TEST(shards_that_cannot_be_are_refused),
-    FERRY_TEST(arrays_get_other_names),
-    FERRY_TEST(renamings_that_cannot_be_are_refused),
+    FERRY_TEST(invalid_shard_sizes_are_refused),
+    FERRY_TEST(arrays_are_renamed),
+    FERRY_TEST(invalid_renamings_are_refused),
     FERRY_TEST(files_are_split_by_name),
-    FERRY_TEST(a_part_of_a_file_goes_through_a_pipe),
-    FERRY_TEST(files_come_and_go_through_pipes),
+    FERRY_TEST(a_selection_of_arrays_is_written_to_a_pipe),
+    FERRY_TEST(files_are_read_from_and_written_to_pipes),
     FERRY_TEST(notes_name_the_output_not_its_temporary_file),
     FERRY_TEST(a_cosine_is_at_most_one),
     FERRY_TEST(values_are_compared_whatever_their_dtypes),
     FERRY_TEST(the_worst_element_and_the_angle_are_shown),
     FERRY_TEST(notes_do_not_precede_errors),
-    FERRY_TEST(one_long_name_does_not_pad_the_rest),
+    FERRY_TEST(a_long_name_does_not_widen_the_other_lines),
     FERRY_TEST(arrays_that_expand_are_measured_in_tiles),
-    FERRY_TEST(words_are_completed),
-    FERRY_TEST(bash_and_zsh_ask_for_them),
+    FERRY_TEST(complete_prints_the_matching_words),
+    FERRY_TEST(bash_and_zsh_use_the_completion),
 };
 
 int main(int argc, char **argv)

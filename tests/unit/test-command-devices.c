@@ -62,7 +62,7 @@ static void limits_of_a_device_are_in_json(void)
     json_decref(document);
 }
 
-static void a_backend_that_is_not_there_is_one_line_and_status_1(void)
+static void a_missing_backend_prints_one_error_line_and_exits_with_1(void)
 {
     setenv("FERRY_BACKEND", "nonesuch", 1);
     CU_ASSERT_EQUAL(ferry("devices"), 1);
@@ -73,7 +73,7 @@ static void a_backend_that_is_not_there_is_one_line_and_status_1(void)
 }
 
 /* A fake that aborts and one that sleeps, before one that works. */
-static void devices_that_are_probed_may_crash_and_hang(void)
+static void devices_reports_probes_that_crash_or_hang(void)
 {
     static const char fakes[] = "FERRY_PLUGIN_PATH=\"$FERRY_TEST_BUILDDIR\"/tests/plugins/fakes "
                                 "FERRY_BACKEND=crashes,hangs,alpha \"$FERRY_TEST_COMMAND\" devices";
@@ -96,7 +96,7 @@ static void devices_that_are_probed_may_crash_and_hang(void)
 }
 
 /* Fakes whose second device hangs, or ends the process; and one that leaves a daemon running. */
-static void devices_that_are_probed_are_opened(void)
+static void devices_opens_probed_devices(void)
 {
     static const char command[] =
         "FERRY_TEST_TRACK=%s FERRY_PLUGIN_PATH=\"$FERRY_TEST_BUILDDIR\"/tests/plugins/fakes "
@@ -252,7 +252,7 @@ static void bench_has_a_row_for_each_figure(void)
     json_decref(document);
 }
 
-static void bench_prints_a_table_and_knows_its_options(void)
+static void bench_prints_a_table_and_checks_its_options(void)
 {
     CU_ASSERT_EQUAL(ferry("bench --quick"), 0);
     CU_ASSERT_EQUAL(strncmp(out, "figure ", 7), 0);
@@ -263,7 +263,7 @@ static void bench_prints_a_table_and_knows_its_options(void)
     CU_ASSERT(one_line_of_error("nonesuch"));
 }
 
-static void check_refuses_options_of_a_group_that_it_leaves_out(void)
+static void check_refuses_options_of_an_omitted_group(void)
 {
     CU_ASSERT_EQUAL(ferry("check sim --minutes 1 --only memory"), 2);
     CU_ASSERT(one_line_of_error("--minutes applies to ops-random, which --only memory leaves out"));
@@ -283,16 +283,16 @@ static void help_of_check_lists_the_groups(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(devices_names_the_selected_one),
     FERRY_TEST(limits_of_a_device_are_in_json),
-    FERRY_TEST(a_backend_that_is_not_there_is_one_line_and_status_1),
-    FERRY_TEST(devices_that_are_probed_may_crash_and_hang),
-    FERRY_TEST(devices_that_are_probed_are_opened),
+    FERRY_TEST(a_missing_backend_prints_one_error_line_and_exits_with_1),
+    FERRY_TEST(devices_reports_probes_that_crash_or_hang),
+    FERRY_TEST(devices_opens_probed_devices),
     FERRY_TEST(a_driver_that_prints_does_not_spoil_json),
     FERRY_TEST(plugins_reports_every_candidate),
     FERRY_TEST(plugins_documents_every_option),
     FERRY_TEST(choosing_one_backend_opens_no_other),
     FERRY_TEST(bench_has_a_row_for_each_figure),
-    FERRY_TEST(bench_prints_a_table_and_knows_its_options),
-    FERRY_TEST(check_refuses_options_of_a_group_that_it_leaves_out),
+    FERRY_TEST(bench_prints_a_table_and_checks_its_options),
+    FERRY_TEST(check_refuses_options_of_an_omitted_group),
     FERRY_TEST(help_of_check_lists_the_groups),
 };
 

@@ -16,7 +16,7 @@
 
 /* ---- convert -------------------------------------------------------------------------------- */
 
-static void arrays_go_from_format_to_format(void)
+static void convert_copies_arrays_between_formats(void)
 {
     fx_device();
     MAKE("a.safetensors", { "c/1", FERRY_F32, 3, 1, false }, { "d/0", FERRY_F64, 2, 7, false },
@@ -58,7 +58,7 @@ static void inexpressible_data_are_an_error_and_nothing_is_written(void)
 
 /* ---- diff ----------------------------------------------------------------------------------- */
 
-static void differences_are_measured_and_tell_in_the_status(void)
+static void diff_measures_differences_and_sets_the_exit_status(void)
 {
     fx_device();
     MAKE("a.npz", { "x", FERRY_F32, 3, 1, false }, { "y", FERRY_I64, 2, 5, false });
@@ -89,7 +89,7 @@ static void differences_are_measured_and_tell_in_the_status(void)
 
 /* ---- merge ---------------------------------------------------------------------------------- */
 
-static void sums_are_weighted_and_rounded_once(void)
+static void weighted_sums_are_rounded_once(void)
 {
     fx_device();
     MAKE("a.safetensors", { "x", FERRY_F32, 70000, 1, false }, { "h", FERRY_F16, 2, 1, false },
@@ -137,7 +137,7 @@ static bool is_plain(const char *text)
  * Error messages do not print control characters either: each of these names the array, the file or
  * both.
  */
-static void errors_print_no_more_of_a_name_than_tables(void)
+static void errors_truncate_names_like_tables(void)
 {
     static const char *const commands[] = {
         "inspect e*.npz",
@@ -166,7 +166,7 @@ static void errors_print_no_more_of_a_name_than_tables(void)
     fx_end();
 }
 
-static void a_full_output_is_called_so(void)
+static void a_full_standard_output_is_an_error(void)
 {
     static const char *const diffs[] = { "diff b.npz b.npz >/dev/full",
                                          "diff b.npz c.npz >/dev/full",
@@ -194,7 +194,7 @@ static void a_full_output_is_called_so(void)
 }
 
 /* An error names the requested file, not the temporary one. */
-static void errors_name_the_place_that_was_asked_for(void)
+static void errors_name_the_requested_file_not_the_temporary_one(void)
 {
     fx_device();
     MAKE("a.safetensors", { "x", FERRY_BF16, 4, 1, false });
@@ -206,7 +206,7 @@ static void errors_name_the_place_that_was_asked_for(void)
     fx_end();
 }
 
-static void a_plot_is_written_over_no_weights(void)
+static void a_plot_does_not_overwrite_the_weights(void)
 {
     fx_device();
     MAKE("a.npz", { "x", FERRY_F32, 4, 1, false });
@@ -226,7 +226,7 @@ static void a_plot_is_written_over_no_weights(void)
 }
 
 /* The arrays of these files have no name, and are called by their files' names. */
-static void arrays_without_a_name_are_pairs(void)
+static void arrays_without_names_are_matched_as_pairs(void)
 {
     fx_device();
     MAKE("a.npy", { "a", FERRY_F32, 3, 1, false });
@@ -319,7 +319,7 @@ static long merge_memory(const char *dtype, unsigned mib)
  * Both have more tiles than workers. With the large tiles of discrete devices it depends on timing
  * how many of them exist at once: one of them is tested, with some margin.
  */
-static void the_memory_of_a_merge_does_not_grow_with_the_files(void)
+static void merge_uses_constant_memory_for_any_number_of_files(void)
 {
     ferry_device *device = fx_device();
     bool discrete = ferry_device_get_properties(device)->host_memory == 0;
@@ -371,7 +371,7 @@ static void tiles_fit_the_data_the_device_and_the_budget(void)
 }
 
 /* An array of 64 MiB takes some time to merge with itself 16 times. */
-static void an_interrupt_leaves_no_half_file(void)
+static void an_interrupt_leaves_no_partial_file(void)
 {
     static const struct timespec moment = { 0, 30 * 1000 * 1000 };
     char arguments[512] = "";
@@ -522,20 +522,20 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(statistics_sorting_and_digests_are_shown),
     FERRY_TEST(statistics_of_the_largest_numbers_are_finite),
     FERRY_TEST(unreadable_arrays_are_marked),
-    FERRY_TEST(arrays_go_from_format_to_format),
+    FERRY_TEST(convert_copies_arrays_between_formats),
     FERRY_TEST(inexpressible_data_are_an_error_and_nothing_is_written),
-    FERRY_TEST(differences_are_measured_and_tell_in_the_status),
-    FERRY_TEST(sums_are_weighted_and_rounded_once),
-    FERRY_TEST(arrays_without_a_name_are_pairs),
+    FERRY_TEST(diff_measures_differences_and_sets_the_exit_status),
+    FERRY_TEST(weighted_sums_are_rounded_once),
+    FERRY_TEST(arrays_without_names_are_matched_as_pairs),
     FERRY_TEST(control_characters_are_not_printed),
-    FERRY_TEST(errors_print_no_more_of_a_name_than_tables),
-    FERRY_TEST(a_full_output_is_called_so),
-    FERRY_TEST(errors_name_the_place_that_was_asked_for),
-    FERRY_TEST(a_plot_is_written_over_no_weights),
+    FERRY_TEST(errors_truncate_names_like_tables),
+    FERRY_TEST(a_full_standard_output_is_an_error),
+    FERRY_TEST(errors_name_the_requested_file_not_the_temporary_one),
+    FERRY_TEST(a_plot_does_not_overwrite_the_weights),
     FERRY_TEST(all_mismatches_are_listed_before_anything_is_written),
     FERRY_TEST(tiles_fit_the_data_the_device_and_the_budget),
-    FERRY_TEST(the_memory_of_a_merge_does_not_grow_with_the_files),
-    FERRY_TEST(an_interrupt_leaves_no_half_file),
+    FERRY_TEST(merge_uses_constant_memory_for_any_number_of_files),
+    FERRY_TEST(an_interrupt_leaves_no_partial_file),
 };
 
 int main(int argc, char **argv)

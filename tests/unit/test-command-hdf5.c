@@ -29,7 +29,7 @@ static void put(hid_t file, const char *name, hid_t type, hid_t memory, const vo
     H5Sclose(space);
 }
 
-static void links_are_reported_wherever_arrays_are(void)
+static void links_are_reported_by_every_command_that_lists_arrays(void)
 {
     static const float values[] = { 1, 2, 3 };
     char name[32];
@@ -65,7 +65,7 @@ static void links_are_reported_wherever_arrays_are(void)
 }
 
 /* No dtype has 2^63: that array is marked, and the others are shown. */
-static void a_value_beyond_marks_its_array_alone(void)
+static void a_value_out_of_range_marks_only_its_array(void)
 {
     static const uint64_t wide[] = { 1, UINT64_C(1) << 63, 3 }, fits[] = { 4, 5, 6 };
     hid_t file;
@@ -89,8 +89,8 @@ static void a_value_beyond_marks_its_array_alone(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(links_are_reported_wherever_arrays_are),
-    FERRY_TEST(a_value_beyond_marks_its_array_alone),
+    FERRY_TEST(links_are_reported_by_every_command_that_lists_arrays),
+    FERRY_TEST(a_value_out_of_range_marks_only_its_array),
 };
 
 int main(int argc, char **argv)

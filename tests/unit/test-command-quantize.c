@@ -131,7 +131,7 @@ static bool is_skipped(void)
 
 /* ---- methods --------------------------------------------------------------------------------- */
 
-static void minmax_takes_the_extremes_of_all_batches(void)
+static void minmax_uses_the_extremes_of_all_batches(void)
 {
     double from, to;
 
@@ -172,7 +172,7 @@ static void percentile_cuts_off_half_of_the_rest_at_each_end(void)
 }
 
 /* Without the outlier 128 levels span four standard deviations, with it only some of them. */
-static void kl_leaves_out_an_outlier(void)
+static void kl_excludes_an_outlier(void)
 {
     double from, to, other;
 
@@ -306,7 +306,7 @@ static void the_weights_are_those_of_the_net_with_ranges(void)
 }
 
 /* The text and the caffemodel are nets that run, with and without their ranges. */
-static void the_results_run(void)
+static void quantized_nets_run(void)
 {
     char command[2048];
 
@@ -348,7 +348,7 @@ static double ratio_of(const char *arguments, int *floats)
  * A CPU that is faster with integers computes both layers with them: the error is far from that of
  * 24 bits. Other devices compute in F32.
  */
-static void the_loss_has_a_bound(void)
+static void max_loss_keeps_inaccurate_layers_in_f32(void)
 {
     int floats = 0;
     double ratio = ratio_of("--scale 0.01 --json", &floats);
@@ -363,7 +363,7 @@ static void the_loss_has_a_bound(void)
 }
 
 /* Weights of 2 in one channel, and an input from -4 to 1. */
-static void a_table_of_scales_is_that_of_ncnn(void)
+static void a_table_of_scales_has_the_format_of_ncnn(void)
 {
     static const char one[] =
         "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 100 } } }\n"
@@ -410,7 +410,7 @@ static const struct {
     { "--calibrate x=%s --max-loss no", "--max-loss no" },
 };
 
-static void errors_are_one_line(void)
+static void errors_print_one_line(void)
 {
     char command[1024];
 
@@ -431,18 +431,18 @@ static void errors_are_one_line(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(minmax_takes_the_extremes_of_all_batches),
+    FERRY_TEST(minmax_uses_the_extremes_of_all_batches),
     FERRY_TEST(percentile_cuts_off_half_of_the_rest_at_each_end),
-    FERRY_TEST(kl_leaves_out_an_outlier),
+    FERRY_TEST(kl_excludes_an_outlier),
     FERRY_TEST(kl_keeps_an_even_distribution),
     FERRY_TEST(mse_finds_the_published_optima),
     FERRY_TEST(mse_keeps_an_even_distribution),
     FERRY_TEST(the_report_has_the_ratios_of_weights_and_inputs),
     FERRY_TEST(the_weights_are_those_of_the_net_with_ranges),
-    FERRY_TEST(the_results_run),
-    FERRY_TEST(the_loss_has_a_bound),
-    FERRY_TEST(a_table_of_scales_is_that_of_ncnn),
-    FERRY_TEST(errors_are_one_line),
+    FERRY_TEST(quantized_nets_run),
+    FERRY_TEST(max_loss_keeps_inaccurate_layers_in_f32),
+    FERRY_TEST(a_table_of_scales_has_the_format_of_ncnn),
+    FERRY_TEST(errors_print_one_line),
 };
 
 int main(int argc, char **argv)

@@ -77,7 +77,7 @@ static void v0_text_becomes_v2_text(void)
                   "  pooling_param {\n    kernel_size: 3\n  }\n}\n");
 }
 
-static void a_text_of_today_keeps_its_comments(void)
+static void a_current_text_keeps_its_comments(void)
 {
     static const char text[] = "# a net\nlayer { name: 'r' type: 'ReLU' # why\n  bottom: 'x' }\n";
 
@@ -99,7 +99,7 @@ static const char commented[] = "# a net\n"
                                 "  type: 'ReLU' bottom: 'x' top: 'y' }\n"
                                 "# the end";
 
-static void a_changed_text_of_today_keeps_its_comments(void)
+static void a_changed_current_text_keeps_its_comments(void)
 {
     check_upgrade(commented, "--input-dims 7",
                   "# a net\nname: \"n\" # its name\n# the input\nlayer { # opens\n"
@@ -271,7 +271,7 @@ static void each_input_may_have_dims(void)
                   "    shape {\n      dim: 3\n    }\n  }\n}\n");
 }
 
-static void bad_dims_are_one_line_and_no_file(void)
+static void invalid_dims_print_one_error_line_and_write_no_file(void)
 {
     static const char one[] = "layer { type: 'Input' top: 'x' input_param { shape { dim: 1 } } }";
     static const char *const bad[] = { "0",  "1,",  "1,,2",       "-1",
@@ -306,7 +306,7 @@ static void a_net_is_written_in_the_v1_form(void)
                   "layers {\n  name: \"r\"\n  type: RELU\n}\n");
 }
 
-static void a_net_without_a_v1_form_is_one_line_and_no_file(void)
+static void a_net_without_a_v1_form_prints_one_error_line_and_writes_no_file(void)
 {
     check_refused("layer { name: 's' type: 'Scale' }", "--to v1", 1,
                   "in.prototxt:1:25: layer \"s\": V1 has no layers of type Scale");
@@ -490,7 +490,7 @@ static void parts_of_a_binary_file_keep_their_blobs(void)
     run_in_folder("cmp w want-a && cmp b want-b");
 }
 
-static void a_net_that_cannot_be_cut_is_one_line_and_no_file(void)
+static void a_net_that_cannot_be_cut_prints_one_error_line_and_writes_no_file(void)
 {
     char options[300];
 
@@ -509,14 +509,14 @@ static void a_net_that_cannot_be_cut_is_one_line_and_no_file(void)
 
 /* ---- errors --------------------------------------------------------------------------------- */
 
-static void a_bad_text_is_one_line_and_no_file(void)
+static void an_invalid_text_prints_one_error_line_and_writes_no_file(void)
 {
     check_refused("layer { name: }", "", 1, "in.prototxt:1:15");
     check_refused("layer { } layers { }", "", 1, "in.prototxt:1:18");
     check_refused("layers { layer { name: 'a' type: 'nonsense' } }", "", 1, "nonsense");
 }
 
-static void parameters_that_cannot_be_upgraded_are_an_exit_status(void)
+static void parameters_that_cannot_be_upgraded_change_the_exit_status(void)
 {
     CU_ASSERT_EQUAL(upgrade("layers { layer { name: 'r' type: 'relu' kernelsize: 3 } }", ""), 1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err, "Unknown parameter kernelsize for layer type relu"));
@@ -535,7 +535,7 @@ static void a_file_may_be_upgraded_in_place(void)
     CU_ASSERT_STRING_EQUAL(got, "layer {\n  type: \"ReLU\"\n}\n");
 }
 
-static void a_result_that_cannot_be_written_leaves_nothing(void)
+static void an_unwritable_result_leaves_no_file(void)
 {
     char line[1024];
 
@@ -551,8 +551,8 @@ static void a_result_that_cannot_be_written_leaves_nothing(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(v1_text_becomes_v2_text),
     FERRY_TEST(v0_text_becomes_v2_text),
-    FERRY_TEST(a_text_of_today_keeps_its_comments),
-    FERRY_TEST(a_changed_text_of_today_keeps_its_comments),
+    FERRY_TEST(a_current_text_keeps_its_comments),
+    FERRY_TEST(a_changed_current_text_keeps_its_comments),
     FERRY_TEST(a_text_that_is_upgraded_loses_its_comments),
     FERRY_TEST(a_part_keeps_the_comments_of_its_layers),
     FERRY_TEST(a_solver_gets_the_name_of_its_type),
@@ -562,20 +562,20 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(options_that_contradict_a_fold_are_refused),
     FERRY_TEST(input_dims_replace_the_shape),
     FERRY_TEST(each_input_may_have_dims),
-    FERRY_TEST(bad_dims_are_one_line_and_no_file),
+    FERRY_TEST(invalid_dims_print_one_error_line_and_write_no_file),
     FERRY_TEST(a_net_is_written_in_the_v1_form),
-    FERRY_TEST(a_net_without_a_v1_form_is_one_line_and_no_file),
+    FERRY_TEST(a_net_without_a_v1_form_prints_one_error_line_and_writes_no_file),
     FERRY_TEST(blobs_of_a_v1_file_are_the_same_bytes),
     FERRY_TEST(two_parts_compute_what_the_net_computes),
     FERRY_TEST(the_second_part_has_inputs_of_the_shapes),
     FERRY_TEST(a_blob_that_the_first_part_reads_is_a_warning),
     FERRY_TEST(other_options_apply_to_both_parts),
     FERRY_TEST(parts_of_a_binary_file_keep_their_blobs),
-    FERRY_TEST(a_net_that_cannot_be_cut_is_one_line_and_no_file),
-    FERRY_TEST(a_bad_text_is_one_line_and_no_file),
-    FERRY_TEST(parameters_that_cannot_be_upgraded_are_an_exit_status),
+    FERRY_TEST(a_net_that_cannot_be_cut_prints_one_error_line_and_writes_no_file),
+    FERRY_TEST(an_invalid_text_prints_one_error_line_and_writes_no_file),
+    FERRY_TEST(parameters_that_cannot_be_upgraded_change_the_exit_status),
     FERRY_TEST(a_file_may_be_upgraded_in_place),
-    FERRY_TEST(a_result_that_cannot_be_written_leaves_nothing),
+    FERRY_TEST(an_unwritable_result_leaves_no_file),
 };
 
 int main(int argc, char **argv)

@@ -9,7 +9,7 @@
 /* ---- beyond the count ----------------------------------------------------------------------- */
 
 /* Both sides are valid, the tail was never filled, and one side is to be written. */
-static void a_tail_is_filled_for_the_side_that_writes(void)
+static void a_write_fills_the_tail_of_its_side(void)
 {
     ferry_blob *b;
     ferry_ref at;
@@ -39,7 +39,7 @@ static void a_tail_is_filled_for_the_side_that_writes(void)
 }
 
 /* Work submitted earlier may still read the part that the blob lost when it grew back. */
-static void a_copy_too_short_is_left_to_its_readers(void)
+static void a_too_short_copy_is_kept_until_its_readers_are_done(void)
 {
     ferry_memory *seen;
     ferry_queue *q;
@@ -67,7 +67,7 @@ static void a_copy_too_short_is_left_to_its_readers(void)
 }
 
 /* A copy to the device is still reading the host's copy when its tail is to be zeroed. */
-static void a_tail_on_the_host_is_left_to_its_readers(void)
+static void a_tail_on_the_host_is_not_filled_before_its_readers_are_done(void)
 {
     ferry_memory *seen;
     ferry_blob *b;
@@ -96,7 +96,7 @@ static void a_tail_on_the_host_is_left_to_its_readers(void)
  * A device with host memory has the same bytes, but its queue does not know the reads of other
  * devices.
  */
-static void a_tail_on_shared_bytes_is_left_to_its_readers(void)
+static void a_tail_of_shared_bytes_is_not_filled_before_its_readers_are_done(void)
 {
     ferry_device *cpu = NULL;
     ferry_memory *seen;
@@ -123,7 +123,7 @@ static void a_tail_on_shared_bytes_is_left_to_its_readers(void)
 }
 
 /* The longer copy is pending when the blob grows back, and fails: the shorter copy was valid. */
-static void a_short_copy_stays_until_the_longer_one_is_there(void)
+static void a_short_copy_is_kept_until_the_longer_one_is_complete(void)
 {
     ferry_blob *b;
 
@@ -142,7 +142,7 @@ static void a_short_copy_stays_until_the_longer_one_is_there(void)
 }
 
 /* The tail was part of a copy that failed; a write to the rest does not repair it. */
-static void a_failed_tail_is_not_contents_after_a_write(void)
+static void a_failed_tail_stays_lost_after_a_write(void)
 {
     ferry_blob *b;
     ferry_ref at;
@@ -165,7 +165,7 @@ static void a_failed_tail_is_not_contents_after_a_write(void)
 /* ---- shared bytes --------------------------------------------------------------------------- */
 
 /* There is nothing to map, but the host must still wait, also for a queue of the program. */
-static void the_host_waits_for_every_queue_where_nothing_is_mapped(void)
+static void without_maps_the_host_waits_for_every_queue(void)
 {
     ferry_queue *q;
     ferry_blob *b;
@@ -194,7 +194,7 @@ static void the_host_waits_for_every_queue_where_nothing_is_mapped(void)
 }
 
 /* The device zeroes a tail of bytes shared with the host, and the zeroing fails. */
-static void a_failed_tail_is_not_contents_on_either_side(void)
+static void a_failed_tail_is_lost_on_both_sides(void)
 {
     ferry_blob *b;
 
@@ -307,7 +307,7 @@ static void failed_contents_are_lost_without_a_wait(void)
 }
 
 /* The submitted work has completed, and then another memory recorded an event on the queue. */
-static void work_submitted_after_the_query_counts(void)
+static void work_submitted_after_the_first_query_makes_the_access_busy(void)
 {
     ferry_memory *m, *other;
     uint64_t pending;
@@ -333,23 +333,23 @@ static void work_submitted_after_the_query_counts(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_tail_is_filled_for_the_side_that_writes),
-    FERRY_TEST(a_copy_too_short_is_left_to_its_readers),
-    FERRY_TEST(a_tail_on_the_host_is_left_to_its_readers),
-    FERRY_TEST(a_tail_on_shared_bytes_is_left_to_its_readers),
-    FERRY_TEST(a_failed_tail_is_not_contents_after_a_write),
-    FERRY_TEST(a_short_copy_stays_until_the_longer_one_is_there),
+    FERRY_TEST(a_write_fills_the_tail_of_its_side),
+    FERRY_TEST(a_too_short_copy_is_kept_until_its_readers_are_done),
+    FERRY_TEST(a_tail_on_the_host_is_not_filled_before_its_readers_are_done),
+    FERRY_TEST(a_tail_of_shared_bytes_is_not_filled_before_its_readers_are_done),
+    FERRY_TEST(a_failed_tail_stays_lost_after_a_write),
+    FERRY_TEST(a_short_copy_is_kept_until_the_longer_one_is_complete),
     FERRY_TEST(work_on_no_bytes_is_not_waited_for),
     FERRY_TEST(a_failed_copy_causes_no_wait),
     FERRY_TEST(failed_contents_are_lost_without_a_wait),
 };
 
 static const ferry_test_case shared[] = {
-    FERRY_TEST(a_tail_is_filled_for_the_side_that_writes),
-    FERRY_TEST(a_failed_tail_is_not_contents_on_either_side),
-    FERRY_TEST(the_host_waits_for_every_queue_where_nothing_is_mapped),
+    FERRY_TEST(a_write_fills_the_tail_of_its_side),
+    FERRY_TEST(a_failed_tail_is_lost_on_both_sides),
+    FERRY_TEST(without_maps_the_host_waits_for_every_queue),
     FERRY_TEST(a_block_that_is_replaced_is_not_waited_for),
-    FERRY_TEST(work_submitted_after_the_query_counts),
+    FERRY_TEST(work_submitted_after_the_first_query_makes_the_access_busy),
 };
 
 int main(int argc, char **argv)

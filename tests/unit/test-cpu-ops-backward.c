@@ -94,7 +94,7 @@ static void gradients_may_overwrite_their_operands(void)
 }
 
 /* dy (0, 3) and w (3, 4): nothing is added; dy (2, 0): dx is 0. */
-static void nothing_gives_nothing(void)
+static void gradients_of_empty_operands_are_zero(void)
 {
     static const int64_t shapes[][3] = { { 0, 3, 4 }, { 2, 0, 4 }, { 2, 3, 0 } };
 
@@ -147,7 +147,7 @@ static void an_image_of_padding_has_no_gradient(void)
 }
 
 /* Max pooling of planes by windows of 2 x 2, with more or fewer windows in a line than lanes. */
-static void maxima_find_their_way_back(void)
+static void gradients_of_max_pooling_agree_with_the_oracle(void)
 {
     /* Width and height of x; the windows' height; the padding. */
     static const int64_t sizes[][4] = { { 24, 24, 2, 0 }, { 8, 8, 2, 0 },   { 70, 6, 2, 0 },
@@ -183,7 +183,7 @@ static void maxima_find_their_way_back(void)
  * Large enough for several threads, chunks and blocks: the sums do not depend on the number of
  * threads.
  */
-static void convolutions_of_some_size_agree(void)
+static void gradients_of_large_convolutions_agree_with_the_oracle(void)
 {
     static const int64_t sizes[][6] = { { 3, 4, 33, 40, 17, 5 }, { 2, 20, 24, 24, 50, 3 } };
 
@@ -217,7 +217,7 @@ static void convolutions_of_some_size_agree(void)
  * LRN of contiguous pixels: numbers of pixels near the 256 of a block and near the lanes of a
  * vector, and a size that exceeds the ring buffer.
  */
-static void lrn_finds_its_way_back_across_planes(void)
+static void gradients_of_lrn_across_channels_agree_with_the_oracle(void)
 {
     static const int64_t planes[][2] = { { 1, 2 },   { 3, 5 },   { 1, 17 },  { 15, 17 },
                                          { 16, 16 }, { 1, 257 }, { 17, 31 }, { 3, 260 } };
@@ -248,11 +248,11 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(random_passes_agree_with_the_oracle),
     FERRY_TEST(random_passes_in_doubles_agree_with_the_oracle),
     FERRY_TEST(gradients_may_overwrite_their_operands),
-    FERRY_TEST(nothing_gives_nothing),
+    FERRY_TEST(gradients_of_empty_operands_are_zero),
     FERRY_TEST(an_image_of_padding_has_no_gradient),
-    FERRY_TEST(maxima_find_their_way_back),
-    FERRY_TEST(lrn_finds_its_way_back_across_planes),
-    FERRY_TEST(convolutions_of_some_size_agree),
+    FERRY_TEST(gradients_of_max_pooling_agree_with_the_oracle),
+    FERRY_TEST(gradients_of_lrn_across_channels_agree_with_the_oracle),
+    FERRY_TEST(gradients_of_large_convolutions_agree_with_the_oracle),
 };
 
 int main(int argc, char **argv)

@@ -17,7 +17,7 @@ static void image(struct rig *r, int layout, int64_t images, int64_t channels, i
 }
 
 /* Steps are fused into a function of two values per channel if its rows are contiguous. */
-static void functions_follow_a_function_of_two(void)
+static void functions_after_a_binary_function_agree_with_the_oracle(void)
 {
     for (int64_t i = 0; i < 48; i++) {
         const int64_t shape[3] = { 2, 1 + 7 * i, i % 4 ? 5 : 90 }, part[3] = { 1, shape[1], 1 };
@@ -40,7 +40,7 @@ static void functions_follow_a_function_of_two(void)
 }
 
 /* Short rows of channels, whose values repeat for each pixel, in one input or several. */
-static void values_of_channels_repeat_for_pixels(void)
+static void channel_values_are_broadcast_over_pixels(void)
 {
     static const int64_t channels[] = { 2, 3, 5, 16, 17, 24, 96, 240, 255, 256, 257 };
 
@@ -67,7 +67,7 @@ static void values_of_channels_repeat_for_pixels(void)
 }
 
 /* Elements that are not contiguous, in rows of two and in long ones. */
-static void functions_of_elements_at_a_distance(void)
+static void functions_of_strided_elements_agree_with_the_oracle(void)
 {
     static const uint32_t functions[] = { FERRY_UNARY_TANH, FERRY_UNARY_BNLL, FERRY_UNARY_POWER };
 
@@ -85,7 +85,7 @@ static void functions_of_elements_at_a_distance(void)
     }
 }
 
-static void long_rows_take_functions_in_blocks(void)
+static void functions_of_long_rows_run_in_blocks(void)
 {
     const int64_t shape[2] = { 3, 9001 };
     struct rig r;
@@ -99,7 +99,7 @@ static void long_rows_take_functions_in_blocks(void)
     rig_run(&r, NULL);
 }
 
-static void softmax_of_lines_of_every_length(void)
+static void softmax_of_rows_of_every_length_agrees_with_the_oracle(void)
 {
     for (int64_t length = 1; length < 1600; length = length < 40 ? length + 1 : 2 * length) {
         const int64_t shape[3] = { 2, length % 2 ? 1 : length, length % 2 ? length : 41 };
@@ -133,7 +133,7 @@ static void softmax_of_pairs(void)
     }
 }
 
-static void averages_of_whole_images(void)
+static void averages_of_whole_images_agree_with_the_oracle(void)
 {
     static const int64_t channels[] = { 1, 3, 15, 16, 17, 40, 100, 700 };
 
@@ -158,7 +158,7 @@ static void averages_of_whole_images(void)
     }
 }
 
-static void sums_of_the_pixels_of_channels(void)
+static void sums_of_the_pixels_of_channels_agree_with_the_oracle(void)
 {
     for (int64_t i = 0; i < 24; i++) {
         const int64_t c = 1 + 9 * i, y[4] = { 2, c, 1, 1 };
@@ -174,7 +174,7 @@ static void sums_of_the_pixels_of_channels(void)
     }
 }
 
-static void few_planes_become_channels(void)
+static void few_planes_are_copied_to_channels_last(void)
 {
     for (int64_t planes = 1; planes < 11; planes++)
         for (int64_t i = 0; i < 8; i++) {
@@ -221,7 +221,7 @@ static void depthwise(int64_t i, int64_t channels, int64_t height, int64_t width
     rig_run(&r, NULL);
 }
 
-static void depthwise_kernels_of_every_size(void)
+static void depthwise_kernels_of_every_size_agree_with_the_oracle(void)
 {
     static const int64_t channels[] = { 15, 16, 17, 31, 40, 33, 16, 72 };
 
@@ -233,7 +233,7 @@ static void depthwise_kernels_of_every_size(void)
 }
 
 /* Bands and parts of the channels depend on the number of threads, results do not. */
-static void threads_share_depthwise_lines(void)
+static void threads_share_the_lines_of_a_depthwise_convolution(void)
 {
     static const char *const threads[] = { "1", "3", "4" };
 
@@ -247,7 +247,7 @@ static void threads_share_depthwise_lines(void)
 /* ---- convolutions ---------------------------------------------------------------------------- */
 
 /* Row-major images of three channels that become channels last, a tile or several at a time. */
-static void first_layers_of_row_major_images(void)
+static void first_layers_of_row_major_images_agree_with_the_oracle(void)
 {
     for (int64_t i = 0; i < 40; i++) {
         const struct rig_shape s = { 1 + i % 2, 3, 5 + 9 * (i % 6), { 4 + i % 5, 12 + 5 * i } };
@@ -269,7 +269,7 @@ static void first_layers_of_row_major_images(void)
 }
 
 /* The last vector of a panel lacks columns, with each step that a micro-kernel performs. */
-static void convolutions_with_outputs_of_every_count(void)
+static void convolutions_with_every_number_of_outputs_agree(void)
 {
     for (int64_t i = 0; i < 80; i++) {
         const struct rig_shape s = { 1, i % 3 ? 20 : 300, 1 + i / 2, { 2, 11 } };
@@ -310,19 +310,19 @@ static void threads_share_an_odd_number_of_panels(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(functions_follow_a_function_of_two),
-    FERRY_TEST(values_of_channels_repeat_for_pixels),
-    FERRY_TEST(functions_of_elements_at_a_distance),
-    FERRY_TEST(long_rows_take_functions_in_blocks),
-    FERRY_TEST(softmax_of_lines_of_every_length),
+    FERRY_TEST(functions_after_a_binary_function_agree_with_the_oracle),
+    FERRY_TEST(channel_values_are_broadcast_over_pixels),
+    FERRY_TEST(functions_of_strided_elements_agree_with_the_oracle),
+    FERRY_TEST(functions_of_long_rows_run_in_blocks),
+    FERRY_TEST(softmax_of_rows_of_every_length_agrees_with_the_oracle),
     FERRY_TEST(softmax_of_pairs),
-    FERRY_TEST(averages_of_whole_images),
-    FERRY_TEST(sums_of_the_pixels_of_channels),
-    FERRY_TEST(few_planes_become_channels),
-    FERRY_TEST(depthwise_kernels_of_every_size),
-    FERRY_TEST(threads_share_depthwise_lines),
-    FERRY_TEST(first_layers_of_row_major_images),
-    FERRY_TEST(convolutions_with_outputs_of_every_count),
+    FERRY_TEST(averages_of_whole_images_agree_with_the_oracle),
+    FERRY_TEST(sums_of_the_pixels_of_channels_agree_with_the_oracle),
+    FERRY_TEST(few_planes_are_copied_to_channels_last),
+    FERRY_TEST(depthwise_kernels_of_every_size_agree_with_the_oracle),
+    FERRY_TEST(threads_share_the_lines_of_a_depthwise_convolution),
+    FERRY_TEST(first_layers_of_row_major_images_agree_with_the_oracle),
+    FERRY_TEST(convolutions_with_every_number_of_outputs_agree),
     FERRY_TEST(threads_share_an_odd_number_of_panels),
 };
 

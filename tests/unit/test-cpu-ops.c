@@ -41,7 +41,7 @@ static void any_shape(uint32_t rank, int64_t *shape)
 
 /* ---- elements ------------------------------------------------------------------------------- */
 
-static void unary_functions_of_any_strides(void)
+static void unary_functions_agree_for_any_strides(void)
 {
     for (int i = 0; i < (int)FERRY_UNARY_COUNT * rounds(); i++) {
         uint32_t dtype = real(), rank = (uint32_t)rig_random(6);
@@ -67,7 +67,7 @@ static void unary_functions_of_any_strides(void)
     }
 }
 
-static void unary_functions_at_their_ends(void)
+static void unary_functions_agree_at_extreme_values(void)
 {
     static const double ends[] = { 0,    -0.0, 1e-8, -1e-8, 20,       -20,       88,  -88,
                                    89.5, -104, 1000, -1000, INFINITY, -INFINITY, NAN, 0.5 };
@@ -194,7 +194,7 @@ static void reductions_over_any_axes(void)
     }
 }
 
-static void moments_are_of_two_passes(void)
+static void moments_are_computed_in_two_passes(void)
 {
     for (int i = 0; i < rounds(); i++) {
         uint32_t dtype = real(), rank = (uint32_t)(1 + rig_random(5));
@@ -240,7 +240,7 @@ static void softmax_along_any_axis(void)
     }
 }
 
-static void lrn_across_and_within(void)
+static void lrn_across_and_within_channels_agrees(void)
 {
     for (int i = 0; i < rounds(); i++) {
         uint32_t dtype = real(), rank = (uint32_t)(3 + rig_random(3));
@@ -308,7 +308,7 @@ static void any_window(ferry_op_window *w, uint32_t axes)
     }
 }
 
-static void pools_of_both_kinds_with_masks(void)
+static void pooling_of_both_kinds_with_masks_agrees(void)
 {
     for (int i = 0; i < 4 * rounds(); i++) {
         uint32_t dtype = real(), axes = (uint32_t)(1 + rig_random(3));
@@ -339,7 +339,7 @@ static void pools_of_both_kinds_with_masks(void)
  * Pools of contiguous channels: their number is a multiple of a vector's or not, and the windows of
  * a line share columns or do not.
  */
-static void pools_of_channels_side_by_side(void)
+static void pooling_of_channels_last_images_agrees(void)
 {
     for (int64_t i = 0; i < 60; i++) {
         int64_t shape[4] = { 2, 3 + 5 * (i % 8), 2 + i % 7, 1 + i % 11 };
@@ -391,7 +391,7 @@ static void pools_of_wide_planes(void)
     }
 }
 
-static void columns_there_and_back(void)
+static void im2col_and_col2im_agree_with_the_oracle(void)
 {
     for (int i = 0; i < 2 * rounds(); i++) {
         uint32_t dtype = real(), axes = (uint32_t)(1 + rig_random(3));
@@ -472,7 +472,7 @@ static void regions_inside_and_outside(void)
     }
 }
 
-static void rows_by_an_index_of_any_type(void)
+static void gather_and_scatter_accept_indices_of_any_type(void)
 {
     static const uint32_t types[] = { FERRY_F32, FERRY_I32, FERRY_I64 };
 
@@ -505,7 +505,7 @@ static void rows_by_an_index_of_any_type(void)
 
 /* ---- random numbers ------------------------------------------------------------------------- */
 
-static void random_numbers_are_philox_of_seed_and_offset(void)
+static void random_numbers_are_philox_words_of_seed_and_offset(void)
 {
     for (int i = 0; i < 3 * rounds(); i++) {
         uint32_t rank = (uint32_t)rig_random(4);
@@ -525,7 +525,7 @@ static void random_numbers_are_philox_of_seed_and_offset(void)
 }
 
 /* Known words of Philox 4×32-10, from its authors' table (Random123, kat_vectors). */
-static void the_first_block_of_philox_is_the_authors_own(void)
+static void the_first_block_of_philox_has_the_published_words(void)
 {
     static const uint32_t words[4] = { 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8 };
     const int64_t four = 4;
@@ -569,24 +569,24 @@ static void unknown_operations_are_unsupported(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(unary_functions_of_any_strides),
-    FERRY_TEST(unary_functions_at_their_ends),
+    FERRY_TEST(unary_functions_agree_for_any_strides),
+    FERRY_TEST(unary_functions_agree_at_extreme_values),
     FERRY_TEST(binary_functions_broadcast_axes_of_size_one),
     FERRY_TEST(copies_convert_and_tile),
     FERRY_TEST(reductions_over_any_axes),
-    FERRY_TEST(moments_are_of_two_passes),
+    FERRY_TEST(moments_are_computed_in_two_passes),
     FERRY_TEST(softmax_along_any_axis),
-    FERRY_TEST(lrn_across_and_within),
+    FERRY_TEST(lrn_across_and_within_channels_agrees),
     FERRY_TEST(lrn_across_planes),
-    FERRY_TEST(pools_of_both_kinds_with_masks),
-    FERRY_TEST(pools_of_channels_side_by_side),
+    FERRY_TEST(pooling_of_both_kinds_with_masks_agrees),
+    FERRY_TEST(pooling_of_channels_last_images_agrees),
     FERRY_TEST(pools_of_wide_planes),
-    FERRY_TEST(columns_there_and_back),
+    FERRY_TEST(im2col_and_col2im_agree_with_the_oracle),
     FERRY_TEST(resizes_of_every_sampling),
     FERRY_TEST(regions_inside_and_outside),
-    FERRY_TEST(rows_by_an_index_of_any_type),
-    FERRY_TEST(random_numbers_are_philox_of_seed_and_offset),
-    FERRY_TEST(the_first_block_of_philox_is_the_authors_own),
+    FERRY_TEST(gather_and_scatter_accept_indices_of_any_type),
+    FERRY_TEST(random_numbers_are_philox_words_of_seed_and_offset),
+    FERRY_TEST(the_first_block_of_philox_has_the_published_words),
     FERRY_TEST(unknown_operations_are_unsupported),
 };
 

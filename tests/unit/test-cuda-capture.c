@@ -16,7 +16,7 @@ enum { GLOBAL, THREAD_LOCAL, RELAXED };
 /* ---- ferry's own stream --------------------------------------------------------------------- */
 
 /* A program that got the handle of ferry's own stream can capture it. */
-static void a_stream_of_ferrys_that_the_program_captures_takes_no_work(void)
+static void a_stream_of_ferry_that_the_program_captures_refuses_work(void)
 {
     void *dev, *queue, *block, *graph = NULL;
 
@@ -56,7 +56,7 @@ static void a_stream_of_ferrys_that_the_program_captures_takes_no_work(void)
  * A block is freed all the same: when the stream accepts work again, at the latest when the device
  * is closed.
  */
-static void blocks_freed_meanwhile_are_freed_later(void)
+static void blocks_freed_during_a_capture_are_freed_after_it(void)
 {
     enum { CLOSE, TRIM, ALLOC, AT_ONCE };
     static const char *const names[] = { "cuda_stream" };
@@ -168,7 +168,7 @@ static void rest(const struct worker *w)
     cuda_close(w->dev);
 }
 
-static void a_capture_elsewhere_and_ferry_do_not_meet(void)
+static void a_capture_on_another_stream_is_independent_of_ferry(void)
 {
     for (int mode = GLOBAL; mode <= RELAXED; mode++)
         for (int pools = 0; pools < 2; pools++) {
@@ -219,9 +219,9 @@ static void a_thread_that_captures_can_call_ferry(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_stream_of_ferrys_that_the_program_captures_takes_no_work),
-    FERRY_TEST(blocks_freed_meanwhile_are_freed_later),
-    FERRY_TEST(a_capture_elsewhere_and_ferry_do_not_meet),
+    FERRY_TEST(a_stream_of_ferry_that_the_program_captures_refuses_work),
+    FERRY_TEST(blocks_freed_during_a_capture_are_freed_after_it),
+    FERRY_TEST(a_capture_on_another_stream_is_independent_of_ferry),
     FERRY_TEST(a_thread_that_captures_can_call_ferry),
 };
 

@@ -140,7 +140,7 @@ static unsigned run_session(unsigned n, int *out_err)
     return before;
 }
 
-static void each_call_of_the_vendor_fails_once(void)
+static void every_vendor_call_may_fail(void)
 {
     for (int pools = 0; pools < 2; pools++) {
         unsigned calls, failures = 0;
@@ -213,7 +213,7 @@ static unsigned measure_failing(const char *call, unsigned n, int *out_err)
 }
 
 /* cuCtxSetCurrent fails in destroy, too, which then cannot destroy the events. */
-static void each_call_of_a_section_fails_once(void)
+static void every_vendor_call_of_a_section_may_fail(void)
 {
     static const char *const which[] = { "*", "cuCtxSetCurrent" };
 
@@ -272,7 +272,7 @@ static void a_kernel_that_faults_loses_the_device(void)
     give_back(&s);
 }
 
-static void statuses_of_cublas_are_examined(void)
+static void statuses_of_cublas_are_checked(void)
 {
     void *dev, *block;
 
@@ -328,7 +328,7 @@ static int run_gemm(void *dev, void *block)
 }
 
 /* Every status of every routine, on a working device and on a lost one. */
-static void a_status_is_the_devices_end_where_the_device_says_so(void)
+static void a_cublas_error_means_a_lost_device_only_if_the_device_confirms_it(void)
 {
     static const struct {
         int status, code;
@@ -376,7 +376,7 @@ static void a_status_is_the_devices_end_where_the_device_says_so(void)
     }
 }
 
-static void each_error_has_a_code_of_ferrys(void)
+static void each_cuda_error_maps_to_a_code_of_ferry(void)
 {
     static const struct {
         int number, code;
@@ -444,7 +444,7 @@ static void ask_before_it_is_done(void *dev, void *block, bool kept)
     CU_ASSERT_EQUAL(cuda->event_destroy(dev, event), 0);
 }
 
-static void a_failure_of_the_programs_own_stays(void)
+static void the_plugin_does_not_clear_a_cuda_error_of_the_program(void)
 {
     for (int kept = 0; kept < 2; kept++) {
         void *dev, *other, *block;
@@ -541,13 +541,13 @@ static void the_doubles_find_wrong_streams_and_contexts(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(each_call_of_the_vendor_fails_once),
-    FERRY_TEST(each_call_of_a_section_fails_once),
+    FERRY_TEST(every_vendor_call_may_fail),
+    FERRY_TEST(every_vendor_call_of_a_section_may_fail),
     FERRY_TEST(a_kernel_that_faults_loses_the_device),
-    FERRY_TEST(statuses_of_cublas_are_examined),
-    FERRY_TEST(a_status_is_the_devices_end_where_the_device_says_so),
-    FERRY_TEST(each_error_has_a_code_of_ferrys),
-    FERRY_TEST(a_failure_of_the_programs_own_stays),
+    FERRY_TEST(statuses_of_cublas_are_checked),
+    FERRY_TEST(a_cublas_error_means_a_lost_device_only_if_the_device_confirms_it),
+    FERRY_TEST(each_cuda_error_maps_to_a_code_of_ferry),
+    FERRY_TEST(the_plugin_does_not_clear_a_cuda_error_of_the_program),
     FERRY_TEST(the_doubles_find_wrong_pointers),
     FERRY_TEST(the_doubles_find_wrong_streams_and_contexts),
 };

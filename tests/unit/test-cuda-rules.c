@@ -130,7 +130,7 @@ static void *stream(void)
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-static void a_copy_onto_itself(void)
+static void an_overlapping_copy_is_reported(void)
 {
     char *block;
 
@@ -145,7 +145,7 @@ static void a_copy_onto_itself(void)
     cuda_misuse_end();
 }
 
-static void a_pools_block_out_of_its_order(void)
+static void pool_memory_used_out_of_stream_order_is_reported(void)
 {
     const struct pool_properties properties = { .type = 1, .location = 1, .device = 0 };
     struct attributes attributes;
@@ -186,7 +186,7 @@ static void a_pools_block_out_of_its_order(void)
 }
 
 /* A program must not rely on its waiting. */
-static void a_block_that_is_freed_too_early(void)
+static void a_block_freed_while_in_use_is_reported(void)
 {
     void *block, *made;
 
@@ -208,7 +208,7 @@ static void a_block_that_is_freed_too_early(void)
  * Errors, not misuses: registered memory cannot be registered again, and other memory is reported
  * as unregistered.
  */
-static void memory_that_is_registered_twice_or_not_at_all(void)
+static void memory_registered_twice_or_not_at_all_is_reported(void)
 {
     static _Alignas(4096) char own[3 * 4096];
     struct attributes attributes = { .type = 9 };
@@ -232,7 +232,7 @@ static void memory_that_is_registered_twice_or_not_at_all(void)
     cuda_misuse_end();
 }
 
-static void pinned_memory_that_is_in_use_or_another_ways(void)
+static void pinned_memory_freed_while_in_use_or_by_the_wrong_call_is_reported(void)
 {
     static _Alignas(4096) char own[4096];
     void *pinned = NULL, *block;
@@ -279,7 +279,7 @@ static void an_implicitly_created_context_is_found(void)
 
 static const unsigned char fatbin[16] = FATBIN_MAGIC;
 
-static void a_context_that_ends_with_something_in_it(void)
+static void a_context_destroyed_with_live_objects_is_reported(void)
 {
     void *module = NULL, *blas = NULL, *made;
 
@@ -308,7 +308,7 @@ static void a_context_that_ends_with_something_in_it(void)
     cuda_misuse_end();
 }
 
-static void a_process_that_was_forked(void)
+static void cuda_calls_in_a_forked_child_fail(void)
 {
     void *block = NULL;
     pid_t child;
@@ -326,7 +326,7 @@ static void a_process_that_was_forked(void)
     cuda_misuse_end();
 }
 
-static void work_on_a_stream_that_is_captured(void)
+static void work_on_a_captured_stream_is_reported(void)
 {
     void *made, *block, *graph = NULL;
 
@@ -375,7 +375,7 @@ static int allocate_elsewhere(int mode)
  * The result depends on the mode of the capture and on that of the calling thread, which may be
  * the capturing thread or another one.
  */
-static void unordered_calls_while_a_stream_is_captured(void)
+static void unordered_calls_during_a_capture_are_reported(void)
 {
     static const struct {
         int captured, elsewhere, result;
@@ -418,7 +418,7 @@ static void *end_elsewhere(void *captured)
     return (void *)(intptr_t)rt.end_capture(captured, &graph);
 }
 
-static void a_capture_that_another_thread_ends(void)
+static void a_capture_ended_by_another_thread_is_reported(void)
 {
     void *made, *graph, *result;
     pthread_t thread;
@@ -440,7 +440,7 @@ static void a_capture_that_another_thread_ends(void)
     cuda_misuse_end();
 }
 
-static void an_entry_that_has_two_forms(void)
+static void an_entry_point_without_its_version_is_reported(void)
 {
     void *found = NULL;
 
@@ -457,7 +457,7 @@ static void an_entry_that_has_two_forms(void)
 
 /* ---- launches ------------------------------------------------------------------------------- */
 
-static void a_launch_that_no_device_takes(void)
+static void an_invalid_launch_is_reported(void)
 {
     static const struct {
         unsigned grid[3], block, shared;
@@ -498,7 +498,7 @@ static void a_launch_that_no_device_takes(void)
     cuda_misuse_end();
 }
 
-static void a_module_of_another_context(void)
+static void a_module_of_another_context_is_reported(void)
 {
     void *module = NULL, *f = NULL, *other = NULL, *nothing = NULL, *params[NUMBERS + 1];
 
@@ -523,20 +523,20 @@ static void a_module_of_another_context(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_copy_onto_itself),
-    FERRY_TEST(a_pools_block_out_of_its_order),
-    FERRY_TEST(a_block_that_is_freed_too_early),
-    FERRY_TEST(memory_that_is_registered_twice_or_not_at_all),
-    FERRY_TEST(pinned_memory_that_is_in_use_or_another_ways),
+    FERRY_TEST(an_overlapping_copy_is_reported),
+    FERRY_TEST(pool_memory_used_out_of_stream_order_is_reported),
+    FERRY_TEST(a_block_freed_while_in_use_is_reported),
+    FERRY_TEST(memory_registered_twice_or_not_at_all_is_reported),
+    FERRY_TEST(pinned_memory_freed_while_in_use_or_by_the_wrong_call_is_reported),
     FERRY_TEST(an_implicitly_created_context_is_found),
-    FERRY_TEST(a_context_that_ends_with_something_in_it),
-    FERRY_TEST(a_process_that_was_forked),
-    FERRY_TEST(work_on_a_stream_that_is_captured),
-    FERRY_TEST(unordered_calls_while_a_stream_is_captured),
-    FERRY_TEST(a_capture_that_another_thread_ends),
-    FERRY_TEST(an_entry_that_has_two_forms),
-    FERRY_TEST(a_launch_that_no_device_takes),
-    FERRY_TEST(a_module_of_another_context),
+    FERRY_TEST(a_context_destroyed_with_live_objects_is_reported),
+    FERRY_TEST(cuda_calls_in_a_forked_child_fail),
+    FERRY_TEST(work_on_a_captured_stream_is_reported),
+    FERRY_TEST(unordered_calls_during_a_capture_are_reported),
+    FERRY_TEST(a_capture_ended_by_another_thread_is_reported),
+    FERRY_TEST(an_entry_point_without_its_version_is_reported),
+    FERRY_TEST(an_invalid_launch_is_reported),
+    FERRY_TEST(a_module_of_another_context_is_reported),
 };
 
 int main(int argc, char **argv)

@@ -8,7 +8,7 @@
 
 /* CUDA devices that share the host's memory, on the doubles. */
 
-static void host_memory_is_imported_where_the_device_shares_it(void)
+static void host_memory_is_imported_if_the_device_shares_it(void)
 {
     static const char *const kinds[] = { "integrated", "page-tables" };
     char plain[64] = "the host's";
@@ -42,7 +42,7 @@ static void host_memory_is_imported_where_the_device_shares_it(void)
 }
 
 /* The doubles' kind, option.unified, and whether that is a unified device. */
-static void memory_is_unified_where_it_is_the_only_one(void)
+static void memory_is_unified_by_device_kind_and_option(void)
 {
     static const struct {
         const char *device, *option, *capability;
@@ -145,8 +145,8 @@ static void unified_memory_can_be_switched_off(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(host_memory_is_imported_where_the_device_shares_it),
-    FERRY_TEST(memory_is_unified_where_it_is_the_only_one),
+    FERRY_TEST(host_memory_is_imported_if_the_device_shares_it),
+    FERRY_TEST(memory_is_unified_by_device_kind_and_option),
     FERRY_TEST(host_blocks_are_cached_by_the_host),
     FERRY_TEST(unified_memory_can_be_switched_off),
 };

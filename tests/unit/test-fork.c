@@ -173,7 +173,7 @@ static void use_the_devices(void *arg)
     EXPECT(strstr(ferry_last_error(), "fork") != NULL);
 }
 
-static void device_calls_say_that_the_device_stayed_with_the_parent(void)
+static void device_calls_in_a_forked_child_report_the_fork(void)
 {
     struct things t;
 
@@ -238,7 +238,7 @@ static void scale_a_blob(void *arg)
     ferry_blob_destroy(b);
 }
 
-static void a_device_that_has_gone_in_the_child_is_not_looked_at(void)
+static void arithmetic_in_the_child_does_not_access_the_device(void)
 {
     ferry_blob *b = NULL;
     float *values;
@@ -294,7 +294,7 @@ static void use_what_is_on_its_way(void *arg)
     EXPECT(holds(ferry_memory_host_data(t->both), OLD));
 }
 
-static void a_copy_that_is_pending_stays_with_the_parent(void)
+static void a_pending_copy_of_the_parent_does_not_affect_the_child(void)
 {
     struct things t;
 
@@ -328,7 +328,7 @@ static void use_what_was_being_used(void *arg)
     ferry_blob_destroy(b);
 }
 
-static void another_thread_at_work_stays_in_the_parent(void)
+static void work_of_another_thread_at_the_fork_does_not_affect_the_child(void)
 {
     ferry_blob *b = NULL;
     ferry_memory *m;
@@ -367,7 +367,7 @@ static void promise(void *arg)
 }
 
 /* The parent allows eviction of memories between those that the child releases. */
-static void promises_of_the_parent_are_not_the_childs(void)
+static void the_child_does_not_inherit_permissions_to_evict(void)
 {
     struct things t;
 
@@ -437,7 +437,7 @@ static void do_it_all(void *arg)
     end_things(t);
 }
 
-static void a_queue_that_another_thread_keeps_is_not_waited_for(void)
+static void a_queue_reserved_by_another_thread_is_not_waited_for(void)
 {
     struct things t;
     pthread_barrier_t turn;
@@ -480,23 +480,23 @@ static void a_child_does_not_inherit_the_locks_of_other_threads(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(settled_host_access_works_in_the_child),
-    FERRY_TEST(device_calls_say_that_the_device_stayed_with_the_parent),
+    FERRY_TEST(device_calls_in_a_forked_child_report_the_fork),
     FERRY_TEST(everything_can_be_destroyed_in_the_child),
     FERRY_TEST(a_blob_on_the_host_can_be_read_in_the_child),
-    FERRY_TEST(a_device_that_has_gone_in_the_child_is_not_looked_at),
-    FERRY_TEST(promises_of_the_parent_are_not_the_childs),
-    FERRY_TEST(a_queue_that_another_thread_keeps_is_not_waited_for),
+    FERRY_TEST(arithmetic_in_the_child_does_not_access_the_device),
+    FERRY_TEST(the_child_does_not_inherit_permissions_to_evict),
+    FERRY_TEST(a_queue_reserved_by_another_thread_is_not_waited_for),
 };
 
 static const ferry_test_case held_cases[] = {
-    FERRY_TEST(another_thread_at_work_stays_in_the_parent),
+    FERRY_TEST(work_of_another_thread_at_the_fork_does_not_affect_the_child),
 };
 
 static const ferry_test_case manual_cases[] = {
     FERRY_TEST(settled_host_access_works_in_the_child),
     FERRY_TEST(everything_can_be_destroyed_in_the_child),
     FERRY_TEST(a_child_does_not_wait_for_the_parents_work),
-    FERRY_TEST(a_copy_that_is_pending_stays_with_the_parent),
+    FERRY_TEST(a_pending_copy_of_the_parent_does_not_affect_the_child),
 };
 
 static const ferry_test_case threads[] = {
@@ -507,7 +507,7 @@ static const ferry_test_case shared_cases[] = {
     FERRY_TEST(shared_bytes_are_not_mapped_in_the_child),
     FERRY_TEST(everything_can_be_destroyed_in_the_child),
     FERRY_TEST(a_child_does_not_wait_for_the_parents_work),
-    FERRY_TEST(a_queue_that_another_thread_keeps_is_not_waited_for),
+    FERRY_TEST(a_queue_reserved_by_another_thread_is_not_waited_for),
 };
 
 int main(int argc, char **argv)

@@ -129,7 +129,7 @@ static void v1_layers_have_types_of_an_enum(void)
     ferry_io_close(io);
 }
 
-static void v0_layers_nest_in_v1(void)
+static void v0_layers_inside_v1_layers_are_read(void)
 {
     struct msg net = { .size = 0 }, connection = { .size = 0 }, layer = { .size = 0 };
     ferry_io *io;
@@ -483,7 +483,7 @@ static void real_files_have_their_known_arrays(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(v2_layers_name_their_blobs),
     FERRY_TEST(v1_layers_have_types_of_an_enum),
-    FERRY_TEST(v0_layers_nest_in_v1),
+    FERRY_TEST(v0_layers_inside_v1_layers_are_read),
     FERRY_TEST(a_solverstate_has_a_history),
     FERRY_TEST(a_vector_of_blobs_is_distinguished_from_a_net),
     FERRY_TEST(a_single_blob_is_named_after_its_file),

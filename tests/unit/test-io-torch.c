@@ -183,7 +183,7 @@ static void an_odd_tensor_is_marked_and_the_others_are_read(void)
 }
 
 /* {"a.b": t, "a": {"b": t}, 1: t, "1": t}, a dictionary in itself, a set of protocol 4. */
-static void two_of_one_name_are_distinguished(void)
+static void tensors_with_the_same_name_are_distinguished(void)
 {
 #define SOME TENSOR("FloatStorage") "K\0K\2\x85K\1\x85\x89}tR"
     static const char pickle[] = "\x80\4}q\0(X\3\0\0\0a.b" SOME "X\1\0\0\0a}X\1\0\0\0b" SOME
@@ -199,7 +199,7 @@ static void two_of_one_name_are_distinguished(void)
     ferry_io_close(io);
 }
 
-static void a_tensor_alone_has_the_files_name(void)
+static void a_single_tensor_has_the_name_of_its_file(void)
 {
     static const char pickle[] = "\x80\2" TENSOR("FloatStorage") "K\1K\2\x85K\2\x85\x89}tR.";
     static const float some[] = { 1, 3 };
@@ -210,7 +210,7 @@ static void a_tensor_alone_has_the_files_name(void)
 }
 
 /* os.system("…") is two names and a string. */
-static void nothing_is_run(void)
+static void reading_a_pickle_executes_no_code(void)
 {
     static const char pickle[] =
         "\x80\2}(X\1\0\0\0acposix\nsystem\nX\7\0\0\0touch x\x85RX\1\0\0\0w" TENSOR(
@@ -269,7 +269,7 @@ static const char good[] = "\x80\2}(X\1\0\0\0w" TENSOR(
     "FloatStorage") "K\0K\2K\3\x86K\1K\2\x86\x89}tRX\1\0\0\0nK\7X\1\0\0\0s]K\1au.";
 
 /* Each truncation is an error, and each byte may be wrong; files that then open can be read. */
-static void any_bytes_are_read_or_refused(void)
+static void arbitrary_bytes_are_read_or_refused(void)
 {
     unsigned char whole[sizeof(file.at)];
     size_t size;
@@ -328,11 +328,11 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_number_has_a_point_in_every_locale),
     FERRY_TEST(no_tensor_is_dropped_silently),
     FERRY_TEST(an_odd_tensor_is_marked_and_the_others_are_read),
-    FERRY_TEST(two_of_one_name_are_distinguished),
-    FERRY_TEST(a_tensor_alone_has_the_files_name),
-    FERRY_TEST(nothing_is_run),
+    FERRY_TEST(tensors_with_the_same_name_are_distinguished),
+    FERRY_TEST(a_single_tensor_has_the_name_of_its_file),
+    FERRY_TEST(reading_a_pickle_executes_no_code),
     FERRY_TEST(malformed_archives_are_named),
-    FERRY_TEST(any_bytes_are_read_or_refused),
+    FERRY_TEST(arbitrary_bytes_are_read_or_refused),
     FERRY_TEST(every_allocation_may_fail),
 };
 

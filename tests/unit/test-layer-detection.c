@@ -60,7 +60,7 @@ static void proposals_are_the_best_regions_that_do_not_overlap(void)
 }
 
 /* Two images of one box and two classes, of which class 0 is the background. */
-static void an_image_without_detections_has_a_row_only_where_no_image_has_any(void)
+static void only_a_batch_without_any_detection_has_an_empty_row(void)
 {
     ferry_net *net =
         lx_open(X("dim: 2 dim: 4") U("dim: 2 dim: 2")
@@ -89,7 +89,7 @@ static void an_image_without_detections_has_a_row_only_where_no_image_has_any(vo
     "detection_output_param { num_classes: 2 " fields " } }\n"
 
 /* The offsets move three sides of the box out of the picture. */
-static void boxes_are_cut_to_the_picture_with_clip(void)
+static void clip_cuts_boxes_to_the_picture(void)
 {
     static const char *const texts[] = { ONE_BOX(""), ONE_BOX("clip: true") };
 
@@ -123,8 +123,8 @@ static void boxes_in_pixels_are_refused(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(regions_are_pooled),
     FERRY_TEST(proposals_are_the_best_regions_that_do_not_overlap),
-    FERRY_TEST(an_image_without_detections_has_a_row_only_where_no_image_has_any),
-    FERRY_TEST(boxes_are_cut_to_the_picture_with_clip),
+    FERRY_TEST(only_a_batch_without_any_detection_has_an_empty_row),
+    FERRY_TEST(clip_cuts_boxes_to_the_picture),
     FERRY_TEST(boxes_in_pixels_are_refused),
 };
 

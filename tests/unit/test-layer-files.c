@@ -51,7 +51,7 @@ static void rows_continue_across_files_and_restart_at_the_end(void)
 }
 
 /* Caffe's `train` printed these first losses, from the same weights and rows. */
-static void a_training_net_begins_with_caffes_loss(void)
+static void the_first_loss_of_a_training_net_matches_caffe(void)
 {
     ferry_net_options o = { .struct_size = sizeof o, .phase = FERRY_PHASE_TRAIN };
     char proto[1024], weights[1024], numbers[1024];
@@ -144,7 +144,7 @@ static void written_files_can_be_read(void)
 }
 
 /* Neither a path, nor one with "..", nor a link leads out of the folder. */
-static void no_file_makes_a_layer_write_elsewhere(void)
+static void a_layer_writes_only_below_the_allowed_folder(void)
 {
     char folder[] = "/tmp/ferry-out-XXXXXX", path[256], inner[64];
     static const struct {
@@ -197,7 +197,7 @@ static void no_file_makes_a_layer_write_elsewhere(void)
 }
 
 /* A folder that is replaced by a link after the net was opened is not followed. */
-static void a_path_is_looked_at_before_each_file(void)
+static void the_path_is_checked_before_each_write(void)
 {
     char folder[] = "/tmp/ferry-out-XXXXXX", path[128];
     ferry_net *net = NULL;
@@ -216,7 +216,7 @@ static void a_path_is_looked_at_before_each_file(void)
     CU_ASSERT_EQUAL(system(path), 0);
 }
 
-static void files_that_are_not_there_are_named(void)
+static void missing_files_are_named(void)
 {
     static const struct {
         const char *layer, *word;
@@ -264,11 +264,11 @@ static void files_that_are_not_there_are_named(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(rows_continue_across_files_and_restart_at_the_end),
-    FERRY_TEST(a_training_net_begins_with_caffes_loss),
+    FERRY_TEST(the_first_loss_of_a_training_net_matches_caffe),
     FERRY_TEST(written_files_can_be_read),
-    FERRY_TEST(no_file_makes_a_layer_write_elsewhere),
-    FERRY_TEST(a_path_is_looked_at_before_each_file),
-    FERRY_TEST(files_that_are_not_there_are_named),
+    FERRY_TEST(a_layer_writes_only_below_the_allowed_folder),
+    FERRY_TEST(the_path_is_checked_before_each_write),
+    FERRY_TEST(missing_files_are_named),
 };
 
 int main(int argc, char **argv)

@@ -15,7 +15,7 @@
 
 /* ---- properties of a file -------------------------------------------------------------------- */
 
-static void a_file_s_note_decides_before_a_line_of_it_runs(void)
+static void the_elf_note_is_checked_before_code_of_the_file_runs(void)
 {
     static const struct {
         const char *fake, *stage, *reason, *hint;
@@ -243,7 +243,7 @@ static void every_prefix_of_a_plugin_is_refused_or_read_without_harm(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_file_s_note_decides_before_a_line_of_it_runs),
+    FERRY_TEST(the_elf_note_is_checked_before_code_of_the_file_runs),
     FERRY_TEST(a_file_that_is_not_a_shared_object_for_this_machine_is_refused),
     FERRY_TEST(a_file_without_a_readable_dynamic_section_is_refused),
     FERRY_TEST(a_feature_counts_only_if_the_os_saves_its_registers),

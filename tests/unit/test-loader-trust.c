@@ -52,7 +52,7 @@ static pid_t exchange(const char *one, const char *other)
         renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE);
 }
 
-static void a_file_exchanged_between_the_look_and_dlopen_never_runs(void)
+static void a_file_replaced_between_check_and_dlopen_never_runs(void)
 {
     const char *folder = fakes_folder();
     const char *good = fakes_put(folder, "alpha", NULL);
@@ -84,7 +84,7 @@ static int see_name(struct dl_phdr_info *info, size_t size, void *arg)
     return strcmp(info->dlpi_name, arg) == 0;
 }
 
-static void a_loaded_plugin_goes_by_its_path(void)
+static void a_loaded_plugin_has_its_real_path_in_the_link_map(void)
 {
     const char *folder = fakes_folder();
     char *alpha = realpath(fakes_put(folder, "alpha", NULL), NULL);
@@ -189,7 +189,7 @@ static void check_entry(const char *runpath, const char *fault)
     check_needy(runpath, '/', reason);
 }
 
-static void a_runpath_into_which_others_can_put_a_file_is_refused(void)
+static void a_runpath_folder_that_others_can_write_is_refused(void)
 {
     const char *world = fakes_folder(), *sticky = fakes_folder();
     char reason[512];
@@ -212,7 +212,7 @@ static void a_runpath_into_which_others_can_put_a_file_is_refused(void)
  * A folder that is writable by root's group, or by all users, with the sticky bit, which only
  * protects existing files.
  */
-static void a_sticky_folder_of_a_group_is_one_that_others_can_put_a_file_into(void)
+static void a_group_writable_sticky_folder_counts_as_writable_by_others(void)
 {
     const char *shared = fakes_folder(), *folder = fakes_folder();
     char reason[512];
@@ -231,7 +231,7 @@ static void a_sticky_folder_of_a_group_is_one_that_others_can_put_a_file_into(vo
     ferry_runtime_close(rt);
 }
 
-static void a_runpath_of_which_a_word_is_not_known_is_refused(void)
+static void a_runpath_with_an_unknown_token_is_refused(void)
 {
     static const char *const entries[] = { "/usr/$LIB", "/usr/${PLATFORM}", "$ORIGIN/$LIB" };
 
@@ -240,7 +240,7 @@ static void a_runpath_of_which_a_word_is_not_known_is_refused(void)
 }
 
 /* In a folder of a RUNPATH the linker first searches subfolders that the entry does not name. */
-static void where_the_linker_looks_below_a_runpath_is_looked_at(void)
+static void subfolders_of_a_runpath_that_the_linker_searches_are_checked(void)
 {
     static const char *const below[] = { "glibc-hwcaps", "glibc-hwcaps/x86-64-v2", "x86_64",
                                          "tls/x86_64" };
@@ -334,7 +334,7 @@ static void check_conf(const char *path, const char *words)
     setenv("FERRY_CONF", "/dev/null", 1);
 }
 
-static void a_configuration_that_others_may_write_is_refused(void)
+static void a_configuration_file_that_others_can_write_is_refused(void)
 {
     const char *folder = fakes_folder();
     const char *path = fakes_write(folder, "c.conf", "[ferry]\nstrict = no\n");
@@ -357,7 +357,7 @@ static void a_configuration_that_others_may_write_is_refused(void)
 
 /* ---- names of libraries ---------------------------------------------------------------------- */
 
-static void a_misnamed_file_gives_way_to_the_one_of_its_name(void)
+static void a_file_with_the_plugins_name_precedes_a_misnamed_one(void)
 {
     const char *first = fakes_folder(), *second = fakes_folder();
     const char *misnamed = fakes_put(first, "gamma", "ferry_a.so");
@@ -378,18 +378,18 @@ static void a_misnamed_file_gives_way_to_the_one_of_its_name(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_file_exchanged_between_the_look_and_dlopen_never_runs),
-    FERRY_TEST(a_loaded_plugin_goes_by_its_path),
+    FERRY_TEST(a_file_replaced_between_check_and_dlopen_never_runs),
+    FERRY_TEST(a_loaded_plugin_has_its_real_path_in_the_link_map),
     FERRY_TEST(a_file_writable_by_its_group_is_a_warning_and_refused_when_root_loads),
-    FERRY_TEST(a_runpath_into_which_others_can_put_a_file_is_refused),
-    FERRY_TEST(a_sticky_folder_of_a_group_is_one_that_others_can_put_a_file_into),
-    FERRY_TEST(a_runpath_of_which_a_word_is_not_known_is_refused),
-    FERRY_TEST(where_the_linker_looks_below_a_runpath_is_looked_at),
+    FERRY_TEST(a_runpath_folder_that_others_can_write_is_refused),
+    FERRY_TEST(a_group_writable_sticky_folder_counts_as_writable_by_others),
+    FERRY_TEST(a_runpath_with_an_unknown_token_is_refused),
+    FERRY_TEST(subfolders_of_a_runpath_that_the_linker_searches_are_checked),
     FERRY_TEST(a_library_found_by_a_runpath_must_not_be_writable_by_others),
     FERRY_TEST(a_needed_library_by_a_relative_path_is_refused),
     FERRY_TEST(a_library_beside_the_plugin_is_found),
-    FERRY_TEST(a_configuration_that_others_may_write_is_refused),
-    FERRY_TEST(a_misnamed_file_gives_way_to_the_one_of_its_name),
+    FERRY_TEST(a_configuration_file_that_others_can_write_is_refused),
+    FERRY_TEST(a_file_with_the_plugins_name_precedes_a_misnamed_one),
 };
 
 int main(int argc, char **argv)

@@ -30,7 +30,7 @@ static void read_at(ferry_memory *m, int i)
 
 /* ---- prefetch ------------------------------------------------------------------------------- */
 
-static void a_prefetch_of_nothing_does_nothing(void)
+static void a_prefetch_of_uninitialised_memory_does_nothing(void)
 {
     ferry_memory *m;
 
@@ -101,7 +101,7 @@ static void a_prefetch_that_is_refused_changes_nothing(void)
 
 /* ---- from device to device ------------------------------------------------------------------ */
 
-static void a_peer_copy_counts_where_it_arrives_and_leaves_the_host_alone(void)
+static void a_peer_copy_is_counted_at_its_target_and_leaves_the_host_stale(void)
 {
     ferry_memory *m;
     uint64_t before;
@@ -214,7 +214,7 @@ static void a_write_leaves_one_copy_of_three(void)
     wx_end();
 }
 
-static void devices_hand_a_memory_to_and_fro(void)
+static void devices_access_a_memory_alternately(void)
 {
     ferry_memory *m;
 
@@ -253,7 +253,7 @@ static void without_peer_copies_the_host_becomes_valid(void)
     wx_end();
 }
 
-static void a_prefetch_through_the_host_starts_the_first_leg(void)
+static void a_staged_prefetch_starts_the_copy_to_the_host(void)
 {
     ferry_memory *m;
     ferry_ref ref = { NULL, 0 };
@@ -392,7 +392,7 @@ static void a_failed_copy_out_does_not_fill_the_cpu_or_the_host(void)
     wx_end();
 }
 
-static void a_blob_moves_its_home(void)
+static void a_blob_changes_its_home_device(void)
 {
     ferry_blob *b = NULL;
     double sum = 0;
@@ -518,7 +518,7 @@ static void a_failed_adoption_leaves_ownership_with_the_caller(void)
     wx_end();
 }
 
-static void invalidate_forgets_on_all_devices(void)
+static void invalidate_invalidates_the_copies_of_all_devices(void)
 {
     ferry_memory *m;
 
@@ -538,35 +538,35 @@ static void invalidate_forgets_on_all_devices(void)
 }
 
 static const ferry_test_case manual_cases[] = {
-    FERRY_TEST(a_prefetch_of_nothing_does_nothing),
+    FERRY_TEST(a_prefetch_of_uninitialised_memory_does_nothing),
     FERRY_TEST(a_prefetch_to_where_the_bytes_are_does_nothing),
     FERRY_TEST(a_prefetch_returns_while_the_copy_is_pending),
     FERRY_TEST(a_prefetch_that_is_refused_changes_nothing),
-    FERRY_TEST(a_peer_copy_counts_where_it_arrives_and_leaves_the_host_alone),
+    FERRY_TEST(a_peer_copy_is_counted_at_its_target_and_leaves_the_host_stale),
     FERRY_TEST(a_peer_copy_waits_for_the_sources_writer),
     FERRY_TEST(a_peer_copy_is_a_reader_of_its_source),
     FERRY_TEST(a_release_waits_for_a_peer_copy_from_it),
     FERRY_TEST(a_peer_source_is_preferred_to_the_host),
     FERRY_TEST(a_write_leaves_one_copy_of_three),
-    FERRY_TEST(devices_hand_a_memory_to_and_fro),
+    FERRY_TEST(devices_access_a_memory_alternately),
     FERRY_TEST(sim_and_cpu_share_a_memory),
     FERRY_TEST(a_kernel_of_the_cpu_waits_for_copies_that_read_its_memory),
     FERRY_TEST(a_failed_copy_out_does_not_fill_the_cpu_or_the_host),
-    FERRY_TEST(a_blob_moves_its_home),
+    FERRY_TEST(a_blob_changes_its_home_device),
     FERRY_TEST(a_deleter_runs_once_after_the_copies_from_its_memory),
     FERRY_TEST(a_deleter_runs_when_adopted_memory_is_replaced),
     FERRY_TEST(a_device_copy_is_adopted_beside_the_others),
     FERRY_TEST(a_failed_adoption_leaves_ownership_with_the_caller),
-    FERRY_TEST(invalidate_forgets_on_all_devices),
+    FERRY_TEST(invalidate_invalidates_the_copies_of_all_devices),
     FERRY_TEST(a_lost_copy_is_not_used_as_a_source),
 };
 
 static const ferry_test_case no_peer_cases[] = {
     FERRY_TEST(without_peer_copies_the_host_becomes_valid),
-    FERRY_TEST(a_prefetch_through_the_host_starts_the_first_leg),
+    FERRY_TEST(a_staged_prefetch_starts_the_copy_to_the_host),
     FERRY_TEST(a_staged_copy_that_fails_may_leave_the_host_valid_but_loses_nothing),
     FERRY_TEST(a_write_leaves_one_copy_of_three),
-    FERRY_TEST(devices_hand_a_memory_to_and_fro),
+    FERRY_TEST(devices_access_a_memory_alternately),
     FERRY_TEST(sim_and_cpu_share_a_memory),
     FERRY_TEST(a_deleter_runs_once_after_the_copies_from_its_memory),
 };
@@ -575,12 +575,12 @@ static const ferry_test_case no_peer_cases[] = {
 static const ferry_test_case real_cases[] = {
     FERRY_TEST(a_prefetch_to_where_the_bytes_are_does_nothing),
     FERRY_TEST(a_write_leaves_one_copy_of_three),
-    FERRY_TEST(devices_hand_a_memory_to_and_fro),
+    FERRY_TEST(devices_access_a_memory_alternately),
     FERRY_TEST(sim_and_cpu_share_a_memory),
-    FERRY_TEST(a_blob_moves_its_home),
+    FERRY_TEST(a_blob_changes_its_home_device),
     FERRY_TEST(a_deleter_runs_when_adopted_memory_is_replaced),
     FERRY_TEST(a_device_copy_is_adopted_beside_the_others),
-    FERRY_TEST(invalidate_forgets_on_all_devices),
+    FERRY_TEST(invalidate_invalidates_the_copies_of_all_devices),
 };
 
 int main(int argc, char **argv)

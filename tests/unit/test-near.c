@@ -59,7 +59,7 @@ static void copy(ferry_cref from, ferry_ref to)
     CU_ASSERT_EQUAL(ferry_math_copy(ferry_device_queue(dev), FERRY_U8, BYTES, from, to), 0);
 }
 
-static void the_host_writes_when_the_device_has_read(void)
+static void the_host_writes_after_the_device_has_read(void)
 {
     static void *(*const writes[])(ferry_memory *) = { ferry_memory_mutable_host_data,
                                                        ferry_memory_overwrite_host_data };
@@ -79,7 +79,7 @@ static void the_host_writes_when_the_device_has_read(void)
     end(NULL, NULL);
 }
 
-static void the_host_reads_when_the_device_has_written(void)
+static void the_host_reads_after_the_device_has_written(void)
 {
     ferry_memory *from, *to;
 
@@ -93,8 +93,8 @@ static void the_host_reads_when_the_device_has_written(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(the_host_writes_when_the_device_has_read),
-    FERRY_TEST(the_host_reads_when_the_device_has_written),
+    FERRY_TEST(the_host_writes_after_the_device_has_read),
+    FERRY_TEST(the_host_reads_after_the_device_has_written),
 };
 
 int main(int argc, char **argv)

@@ -59,7 +59,7 @@ static bool needs(const ferry_net *net, const char *layer)
 /* ---- layers that run ------------------------------------------------------------------------- */
 
 /* The layers that Caffe's Net selects for such nets. */
-static void layers_are_run_from_learned_parameters_to_a_loss(void)
+static void backward_runs_the_layers_between_learned_parameters_and_a_loss(void)
 {
     static const char text[] = INPUT("x", "dim: 2 dim: 3") INPUT("t", "dim: 2 dim: 2")
         IP("a", "x", "param { lr_mult: 0 } param { lr_mult: 0 }") IP("b", "a", "")
@@ -116,7 +116,7 @@ static void a_loss_without_a_top_has_the_given_weight(void)
     }
 }
 
-static void propagate_down_stops_the_layers_before_it(void)
+static void propagate_down_false_stops_the_backward_pass(void)
 {
     static const char text[] =
         INPUT("x", "dim: 2 dim: 3") INPUT("t", "dim: 2 dim: 2") IP("a", "x", "")
@@ -136,7 +136,7 @@ static void propagate_down_stops_the_layers_before_it(void)
     fx_end();
 }
 
-static void force_backward_stops_at_labels_and_says_so(void)
+static void force_backward_stops_at_labels_and_logs_it(void)
 {
     static const char text[] = "force_backward: true\n" INPUT("x", "dim: 2 dim: 3") INPUT(
         "t",
@@ -154,7 +154,7 @@ static void force_backward_stops_at_labels_and_says_so(void)
     fx_end();
 }
 
-static void a_loss_through_labels_is_an_error_in_caffes_words(void)
+static void a_gradient_for_labels_is_an_error_with_the_message_of_caffe(void)
 {
     static const struct {
         const char *type, *said;
@@ -187,7 +187,7 @@ static void a_loss_through_labels_is_an_error_in_caffes_words(void)
     }
 }
 
-static void backward_wants_a_forward_of_these_shapes_and_leave(void)
+static void backward_requires_the_option_and_a_forward_of_the_same_shapes(void)
 {
     static const char text[] = INPUT("x", "dim: 2 dim: 3") INPUT("t", "dim: 2 dim: 2")
         IP("a", "x",
@@ -217,7 +217,7 @@ static void backward_wants_a_forward_of_these_shapes_and_leave(void)
  * Running layer by layer equals all at once; one layer alone uses the diff of its top, and leaves
  * the others' unchanged.
  */
-static void a_part_of_a_net_goes_backward_by_itself(void)
+static void backward_runs_on_a_range_of_layers(void)
 {
     static const char text[] = "force_backward: true\n" INPUT("x", "dim: 2 dim: 3")
         INPUT("t", "dim: 2 dim: 2") IP("a", "x", "")
@@ -252,7 +252,7 @@ static void a_part_of_a_net_goes_backward_by_itself(void)
 }
 
 /* Layers after the part do not match the new shapes, and are neither reshaped nor run. */
-static void a_part_of_other_shapes_goes_backward_by_itself(void)
+static void backward_runs_on_a_range_with_new_shapes(void)
 {
     static const char text[] = "force_backward: true\n" INPUT(
         "x", "dim: 2 dim: 3") "layer { name: 's' type: 'Power' bottom: 'x' top: 's' power_param { "
@@ -416,7 +416,7 @@ static void a_nan_prediction_gives_a_nan_loss(void)
  * Dropped elements get no gradient, the remaining ones are scaled like their values; with a ratio
  * of 0 all are kept.
  */
-static void dropouts_gradient_goes_where_its_values_went(void)
+static void the_gradient_of_dropout_uses_the_mask_of_forward(void)
 {
     static const char *const ratios[] = { "0", "0.25", "0.9" };
 
@@ -483,7 +483,7 @@ static void check_gradients(const char *run, const char *prototxt, const char *w
     fx_end();
 }
 
-static void the_first_gradients_of_a_training_are_caffes(void)
+static void the_first_gradients_of_a_training_match_caffe(void)
 {
     if (!ferry_test_data("nets/train/sgd/run.npz") || !ferry_test_data("nets/train/train_a.h5")) {
         ferry_test_skip("FERRY_TEST_DATA has no nets/train");
@@ -539,7 +539,7 @@ static void check_same(double *a, double *b)
 }
 
 /* Caffe's unrolled net shares the contents of the last states with the tops, not their diffs. */
-static void the_diffs_of_exposed_states_go_nowhere(void)
+static void the_diffs_of_exposed_states_are_ignored(void)
 {
     static const char text[] = "force_backward: true\n" INPUT("x", "dim: 3 dim: 2 dim: 4")
         INPUT("cont", "dim: 3 dim: 2") INPUT("h0", "dim: 1 dim: 2 dim: 3")
@@ -554,7 +554,7 @@ static void the_diffs_of_exposed_states_go_nowhere(void)
 }
 
 /* The loss's gradient is computed from the probabilities, which its second top shows. */
-static void probabilities_may_be_overwritten(void)
+static void probabilities_may_be_overwritten_before_backward(void)
 {
 #define LOSS                                                                                      \
     "force_backward: true\n" INPUT("x", "dim: 4 dim: 3")                                          \
@@ -600,7 +600,7 @@ static void the_counts_include_the_copies_of_backward(void)
 
 /* ---- queries between passes ------------------------------------------------------------------ */
 
-static void means_are_logged_where_all_blobs_are_there(void)
+static void debug_means_require_all_blobs(void)
 {
     static const char text[] = INPUT("x", "dim: 2 dim: 3") IP("a", "x", "");
     ferry_net *net = open_text(text, FERRY_PHASE_TRAIN, 0);
@@ -620,24 +620,24 @@ static void means_are_logged_where_all_blobs_are_there(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(layers_are_run_from_learned_parameters_to_a_loss),
+    FERRY_TEST(backward_runs_the_layers_between_learned_parameters_and_a_loss),
     FERRY_TEST(a_loss_without_a_top_has_the_given_weight),
-    FERRY_TEST(the_diffs_of_exposed_states_go_nowhere),
-    FERRY_TEST(probabilities_may_be_overwritten),
-    FERRY_TEST(propagate_down_stops_the_layers_before_it),
-    FERRY_TEST(force_backward_stops_at_labels_and_says_so),
-    FERRY_TEST(a_loss_through_labels_is_an_error_in_caffes_words),
-    FERRY_TEST(backward_wants_a_forward_of_these_shapes_and_leave),
-    FERRY_TEST(a_part_of_a_net_goes_backward_by_itself),
-    FERRY_TEST(a_part_of_other_shapes_goes_backward_by_itself),
+    FERRY_TEST(the_diffs_of_exposed_states_are_ignored),
+    FERRY_TEST(probabilities_may_be_overwritten_before_backward),
+    FERRY_TEST(propagate_down_false_stops_the_backward_pass),
+    FERRY_TEST(force_backward_stops_at_labels_and_logs_it),
+    FERRY_TEST(a_gradient_for_labels_is_an_error_with_the_message_of_caffe),
+    FERRY_TEST(backward_requires_the_option_and_a_forward_of_the_same_shapes),
+    FERRY_TEST(backward_runs_on_a_range_of_layers),
+    FERRY_TEST(backward_runs_on_a_range_with_new_shapes),
     FERRY_TEST(a_split_sums_the_diffs_of_weighted_losses),
     FERRY_TEST(shared_parameters_sum_their_diffs),
     FERRY_TEST(a_pool_without_a_maximum_has_no_gradient),
     FERRY_TEST(a_nan_prediction_gives_a_nan_loss),
-    FERRY_TEST(dropouts_gradient_goes_where_its_values_went),
-    FERRY_TEST(the_first_gradients_of_a_training_are_caffes),
+    FERRY_TEST(the_gradient_of_dropout_uses_the_mask_of_forward),
+    FERRY_TEST(the_first_gradients_of_a_training_match_caffe),
     FERRY_TEST(the_counts_include_the_copies_of_backward),
-    FERRY_TEST(means_are_logged_where_all_blobs_are_there),
+    FERRY_TEST(debug_means_require_all_blobs),
 };
 
 int main(int argc, char **argv)

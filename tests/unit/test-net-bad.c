@@ -94,7 +94,7 @@ static void an_impossible_definition_is_one_error_with_its_position(void)
     }
 }
 
-static void a_text_cut_anywhere_is_an_error_or_a_net(void)
+static void a_truncated_text_is_an_error_or_a_net(void)
 {
     size_t length = strlen(chain), cut;
 
@@ -377,7 +377,7 @@ static void a_bottom_and_the_parameters_that_it_does_not_fit_are_named(void)
  * The error names the bottom, of many, that does not fit, and the shape it conflicts with; the
  * message remains one line.
  */
-static void of_many_bottoms_the_two_are_named(void)
+static void the_two_conflicting_bottoms_are_named(void)
 {
     static const char *const types[] = { "Concat", "Eltwise", "Filter" };
 
@@ -465,7 +465,7 @@ static void check_type(const ferry_layer_type *type, const char *const *axes)
     ferry_net_close(net);
 }
 
-static void every_type_says_which_shapes_it_does_not_take(void)
+static void every_layer_type_reports_invalid_shapes(void)
 {
     static const char *const kinds[] = { "",        "3",         "2 3",     "2 3 0",
                                          "2 3 4 4", "1 2 3 4 5", "2 0 3 4", "1 1 1 1 1 1 1 1 2" };
@@ -532,7 +532,7 @@ static void check_cut(ferry_device *dev, ferry_net *net, float before, float who
     CU_ASSERT(answer(net) == before || (!err && answer(net) == whole));
 }
 
-static void a_model_cut_anywhere_is_an_error_or_a_net(void)
+static void a_truncated_model_is_an_error_or_a_net(void)
 {
     ferry_net_options o = { .struct_size = sizeof o, .text = chain, .text_size = strlen(chain) };
     ferry_device *dev = fx_device();
@@ -573,7 +573,7 @@ static void a_model_cut_anywhere_is_an_error_or_a_net(void)
 /* ---- nothing --------------------------------------------------------------------------------- */
 
 /* A blob without elements passes through the layers that slice, permute and concatenate it. */
-static void blobs_without_elements_go_through(void)
+static void layers_accept_blobs_without_elements(void)
 {
     static const char *const texts[] = {
         "layer { name: 'p' type: 'Permute' bottom: 'x' top: 'y' permute_param { order: 2 order: 0 "
@@ -607,14 +607,14 @@ static void blobs_without_elements_go_through(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(blobs_without_elements_go_through),
+    FERRY_TEST(layers_accept_blobs_without_elements),
     FERRY_TEST(an_impossible_definition_is_one_error_with_its_position),
-    FERRY_TEST(a_text_cut_anywhere_is_an_error_or_a_net),
+    FERRY_TEST(a_truncated_text_is_an_error_or_a_net),
     FERRY_TEST(shapes_that_do_not_fit_are_named_with_their_layer),
     FERRY_TEST(a_bottom_and_the_parameters_that_it_does_not_fit_are_named),
-    FERRY_TEST(of_many_bottoms_the_two_are_named),
-    FERRY_TEST(every_type_says_which_shapes_it_does_not_take),
-    FERRY_TEST(a_model_cut_anywhere_is_an_error_or_a_net),
+    FERRY_TEST(the_two_conflicting_bottoms_are_named),
+    FERRY_TEST(every_layer_type_reports_invalid_shapes),
+    FERRY_TEST(a_truncated_model_is_an_error_or_a_net),
 };
 
 int main(int argc, char **argv)

@@ -115,7 +115,7 @@ static int on_host(const ferry_net *net)
     return n;
 }
 
-static void slices_that_begin_elsewhere_are_the_hosts(void)
+static void misaligned_slices_are_computed_on_the_host(void)
 {
     for (int learns = 0; learns < 2; learns++) {
         ferry_net *net;
@@ -129,7 +129,7 @@ static void slices_that_begin_elsewhere_are_the_hosts(void)
     }
 }
 
-static void slices_that_begin_where_kernels_may_stay_there(void)
+static void aligned_slices_are_computed_on_the_device(void)
 {
     for (int learns = 0; learns < 2; learns++) {
         ferry_net *net;
@@ -185,7 +185,7 @@ static void strict_names_the_layer_and_the_number(void)
     "stride: 4 } }\n"
 
 /* Blobs of 48 KiB. A block of 64 KiB holds one, so an arena consists of several blocks. */
-static void a_plan_goes_on_in_another_block(void)
+static void a_plan_continues_in_another_block(void)
 {
     static const char text[] = BIG("32");
     ferry_net *net;
@@ -238,7 +238,7 @@ static void a_blob_beyond_the_largest_block_is_refused_with_both_numbers(void)
  * A kernel that the program adds gets its error at the call to run, and no access is ended that was
  * not begun.
  */
-static void an_operation_elsewhere_is_refused_with_both_numbers(void)
+static void a_misaligned_operation_is_refused_with_both_numbers(void)
 {
     const int64_t shape[2] = { 2, 2 };
     ferry_memory *m = NULL;
@@ -268,9 +268,9 @@ static void an_operation_elsewhere_is_refused_with_both_numbers(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(an_operation_elsewhere_is_refused_with_both_numbers),
-    FERRY_TEST(slices_that_begin_elsewhere_are_the_hosts),
-    FERRY_TEST(slices_that_begin_where_kernels_may_stay_there),
+    FERRY_TEST(a_misaligned_operation_is_refused_with_both_numbers),
+    FERRY_TEST(misaligned_slices_are_computed_on_the_host),
+    FERRY_TEST(aligned_slices_are_computed_on_the_device),
     FERRY_TEST(strict_names_the_layer_and_the_number),
 };
 
@@ -279,7 +279,7 @@ static const ferry_test_case composed[] = {
 };
 
 static const ferry_test_case blocks[] = {
-    FERRY_TEST(a_plan_goes_on_in_another_block),
+    FERRY_TEST(a_plan_continues_in_another_block),
     FERRY_TEST(a_blob_beyond_the_largest_block_is_refused_with_both_numbers),
 };
 

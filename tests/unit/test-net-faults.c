@@ -143,14 +143,14 @@ static void fail_each(fail fails, uint32_t call, int code)
     fx_end();
 }
 
-static void a_run_that_fails_is_the_error_and_the_next_pass_is_right(void)
+static void a_failed_run_fails_the_pass_and_the_next_pass_is_right(void)
 {
     begin();
     fail_each(f.control->fail_next, SIM_CALL_RUN, FERRY_EDEVICE);
     fail_each(f.control->fail_later, SIM_CALL_RUN, FERRY_EDEVICE);
 }
 
-static void a_copy_that_fails_is_the_error_and_the_next_pass_is_right(void)
+static void a_failed_copy_fails_the_pass_and_the_next_pass_is_right(void)
 {
     begin();
     fail_each(f.control->fail_next, SIM_CALL_MEMCPY, FERRY_EDEVICE);
@@ -161,7 +161,7 @@ static void a_copy_that_fails_is_the_error_and_the_next_pass_is_right(void)
  * Must be the last case: the device remains lost. The replicas of the net are valid on the host
  * too, so the net can move to another device.
  */
-static void a_lost_device_is_the_error_and_the_net_moves_elsewhere(void)
+static void a_lost_device_fails_the_pass_and_the_net_moves_to_another(void)
 {
     ferry_net *net;
     ferry_device *cpu;
@@ -194,7 +194,7 @@ static void a_lost_device_is_the_error_and_the_net_moves_elsewhere(void)
 /*
  * One event for the transfer of the input and one for all operations, not one event per operation.
  */
-static void a_pass_is_one_event_for_its_operations(void)
+static void a_pass_records_one_event_for_its_operations(void)
 {
     static const int plain[] = { 0, -1 };
     ferry_net *net;
@@ -277,7 +277,7 @@ static uint64_t moved(ferry_net *net)
     return fx_bytes();
 }
 
-static void no_more_moves_than_the_placement_needs(void)
+static void a_pass_transfers_only_the_bytes_that_the_placement_requires(void)
 {
     ferry_net *net = open_net(0, 0), *plain = open_net(-1, -1);
     uint64_t bytes = moved(net), unplanned = moved(plain), least = least_of(net->stages[0].now);
@@ -296,7 +296,7 @@ static void no_more_moves_than_the_placement_needs(void)
     fx_end();
 }
 
-static void squeezenet_moves_nothing_on_five_entries(void)
+static void squeezenet_transfers_nothing_with_five_plugin_entries(void)
 {
     const char *path = ferry_test_data("nets/squeezenet_dc/SqueezeNet_deploy.prototxt");
     ferry_net *net = NULL;
@@ -318,20 +318,20 @@ static void squeezenet_moves_nothing_on_five_entries(void)
 }
 
 static const ferry_test_case failures[] = {
-    FERRY_TEST(a_run_that_fails_is_the_error_and_the_next_pass_is_right),
-    FERRY_TEST(a_copy_that_fails_is_the_error_and_the_next_pass_is_right),
-    FERRY_TEST(a_pass_is_one_event_for_its_operations),
-    FERRY_TEST(no_more_moves_than_the_placement_needs),
-    FERRY_TEST(a_lost_device_is_the_error_and_the_net_moves_elsewhere),
+    FERRY_TEST(a_failed_run_fails_the_pass_and_the_next_pass_is_right),
+    FERRY_TEST(a_failed_copy_fails_the_pass_and_the_next_pass_is_right),
+    FERRY_TEST(a_pass_records_one_event_for_its_operations),
+    FERRY_TEST(a_pass_transfers_only_the_bytes_that_the_placement_requires),
+    FERRY_TEST(a_lost_device_fails_the_pass_and_the_net_moves_to_another),
 };
 
 static const ferry_test_case moves[] = {
-    FERRY_TEST(no_more_moves_than_the_placement_needs),
+    FERRY_TEST(a_pass_transfers_only_the_bytes_that_the_placement_requires),
 };
 
 static const ferry_test_case minimal[] = {
-    FERRY_TEST(no_more_moves_than_the_placement_needs),
-    FERRY_TEST(squeezenet_moves_nothing_on_five_entries),
+    FERRY_TEST(a_pass_transfers_only_the_bytes_that_the_placement_requires),
+    FERRY_TEST(squeezenet_transfers_nothing_with_five_plugin_entries),
 };
 
 /*

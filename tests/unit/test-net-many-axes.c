@@ -224,7 +224,7 @@ static void check(const struct pattern *t, int backward)
     fx_end();
 }
 
-static void layers_of_elements_take_twelve_axes(void)
+static void elementwise_layers_accept_twelve_axes(void)
 {
     for (size_t i = 0; i < FERRY_TEST_COUNT(patterns); i++) {
         check(&patterns[i], 0);
@@ -282,7 +282,7 @@ static void steps_of(int64_t *step)
         step[a] = all;
 }
 
-static void permute_takes_twelve_axes(void)
+static void permute_accepts_twelve_axes(void)
 {
     static const int order[AXES] = { 10, 3, 7, 1, 0, 4, 6, 9, 2, 5, 8, 11 };
     int64_t step[AXES], top[AXES], turned[AXES];
@@ -300,7 +300,7 @@ static void permute_takes_twelve_axes(void)
     check_moved(text, top, turned, 0);
 }
 
-static void crop_takes_twelve_axes(void)
+static void crop_accepts_twelve_axes(void)
 {
     const char *text = INPUT(
         "x") "layer { name: 'like' type: 'Input' top: 'like' input_param { shape { dim: 2 "
@@ -315,7 +315,7 @@ static void crop_takes_twelve_axes(void)
     check_moved(text, top, step, step[3] + step[4] + step[6] + step[7] + step[9]);
 }
 
-static void slice_takes_twelve_axes(void)
+static void slice_accepts_twelve_axes(void)
 {
     const char *text =
         INPUT("x") "layer { name: 'l' type: 'Slice' bottom: 'x' top: 'z' top: 'y' "
@@ -351,7 +351,7 @@ static void a_parameter_has_twelve_axes(void)
     fx_end();
 }
 
-static void softmax_takes_twelve_axes(void)
+static void softmax_accepts_twelve_axes(void)
 {
     ferry_net *net = opened(ON_X("Softmax", "softmax_param { axis: 7 }"), 0);
     int64_t step[AXES];
@@ -375,12 +375,12 @@ static void softmax_takes_twelve_axes(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(layers_of_elements_take_twelve_axes),
-    FERRY_TEST(permute_takes_twelve_axes),
-    FERRY_TEST(crop_takes_twelve_axes),
-    FERRY_TEST(slice_takes_twelve_axes),
+    FERRY_TEST(elementwise_layers_accept_twelve_axes),
+    FERRY_TEST(permute_accepts_twelve_axes),
+    FERRY_TEST(crop_accepts_twelve_axes),
+    FERRY_TEST(slice_accepts_twelve_axes),
     FERRY_TEST(a_parameter_has_twelve_axes),
-    FERRY_TEST(softmax_takes_twelve_axes),
+    FERRY_TEST(softmax_accepts_twelve_axes),
 };
 
 int main(int argc, char **argv)

@@ -126,7 +126,7 @@ static void check_lenet(const struct images *images, size_t i)
     ferry_net_close(net);
 }
 
-static void lenet_has_as_many_digits_right_as_caffe(void)
+static void lenet_classifies_as_many_digits_correctly_as_caffe(void)
 {
     struct images images[FERRY_TEST_COUNT(files)] = { { NULL, NULL } };
     bool there = true;
@@ -150,7 +150,7 @@ static void lenet_has_as_many_digits_right_as_caffe(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(lenet_has_as_many_digits_right_as_caffe),
+    FERRY_TEST(lenet_classifies_as_many_digits_correctly_as_caffe),
 };
 
 /* The options of a plugin do not change these counts: each device is used once. */

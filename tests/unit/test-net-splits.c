@@ -97,7 +97,7 @@ static bool one_device_is_enough(void)
     return true;
 }
 
-static void twenty_thousand_layers_use_one_blob(void)
+static void a_blob_with_twenty_thousand_consumers_opens_fast(void)
 {
     struct text t = { 0 };
     double seconds;
@@ -121,7 +121,7 @@ static void twenty_thousand_layers_use_one_blob(void)
     fx_end();
 }
 
-static void a_layer_has_thirty_thousand_bottoms(void)
+static void a_layer_with_thirty_thousand_bottoms_opens_fast(void)
 {
     struct text t = { 0 };
     double seconds;
@@ -141,7 +141,7 @@ static void a_layer_has_thirty_thousand_bottoms(void)
     fx_end();
 }
 
-static void a_chain_of_twenty_thousand_layers(void)
+static void a_chain_of_twenty_thousand_layers_opens_fast(void)
 {
     struct text t = { 0 };
     double seconds;
@@ -236,9 +236,9 @@ static void an_error_of_a_split_names_it_once(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(twenty_thousand_layers_use_one_blob),
-    FERRY_TEST(a_layer_has_thirty_thousand_bottoms),
-    FERRY_TEST(a_chain_of_twenty_thousand_layers),
+    FERRY_TEST(a_blob_with_twenty_thousand_consumers_opens_fast),
+    FERRY_TEST(a_layer_with_thirty_thousand_bottoms_opens_fast),
+    FERRY_TEST(a_chain_of_twenty_thousand_layers_opens_fast),
     FERRY_TEST(an_error_of_a_split_names_it_once),
 };
 

@@ -293,7 +293,7 @@ static ferry_runtime *open_strict(const char *conf, ferry_device **out)
 }
 
 /* A choice that the program made through the API is kept when the environment changes later. */
-static void the_host_is_that_of_the_devices_runtime(void)
+static void a_fallback_uses_the_host_device_of_the_devices_runtime(void)
 {
     char *before = strdup(getenv("FERRY_CONF") ? getenv("FERRY_CONF") : "");
     char *broken = strdup(conf_with("[cpu\nnonsense"));
@@ -440,7 +440,7 @@ static void integers_with_other_dtypes_are_refused(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(integers_have_the_same_results_on_every_tier),
     FERRY_TEST(integers_with_other_dtypes_are_refused),
-    FERRY_TEST(the_host_is_that_of_the_devices_runtime),
+    FERRY_TEST(a_fallback_uses_the_host_device_of_the_devices_runtime),
     FERRY_TEST(a_host_that_cannot_be_opened_is_an_error),
     FERRY_TEST(a_sibling_is_of_the_same_runtime),
     FERRY_TEST(halves_are_computed_and_their_copies_counted),

@@ -150,7 +150,7 @@ static void a_product_is_rounded_before_it_is_added(void)
     fx_end();
 }
 
-static void constants_are_packed_once_and_again_when_written(void)
+static void constants_are_packed_once_and_again_after_a_write(void)
 {
     ferry_device *dev = fx_device();
     ferry_memory *x = floats((float[]){ 1, 2, 3, 4, 5, 6 }, 6), *y = floats(NULL, 8);
@@ -182,7 +182,7 @@ static void constants_are_packed_once_and_again_when_written(void)
     fx_end();
 }
 
-static void places_that_cannot_be_are_refused_and_nothing_changes(void)
+static void invalid_locations_are_refused_and_nothing_changes(void)
 {
     ferry_device *dev = fx_device();
     ferry_memory *x = floats(six, 6), *y = floats(six, 6), *small = floats(NULL, 5);
@@ -460,7 +460,7 @@ static void invalid_operations_are_refused_before_any_device(void)
 /*
  * A program compiled with an older, shorter header: fields beyond it are neither read nor written.
  */
-static void shorter_structures_are_taken(void)
+static void shorter_structures_are_accepted(void)
 {
     ferry_device *dev = fx_device();
     ferry_memory *x = floats(six, 6), *y = floats(NULL, 6);
@@ -504,7 +504,7 @@ static void shorter_structures_are_taken(void)
  * A program compiled with a newer header: fields beyond the known ones are not copied, not even for
  * a plugin.
  */
-static void longer_structures_are_taken(void)
+static void longer_structures_are_accepted(void)
 {
     ferry_device *dev = fx_device();
     struct {
@@ -534,8 +534,8 @@ static void longer_structures_are_taken(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(an_operation_computes_where_it_can),
     FERRY_TEST(a_product_is_rounded_before_it_is_added),
-    FERRY_TEST(constants_are_packed_once_and_again_when_written),
-    FERRY_TEST(places_that_cannot_be_are_refused_and_nothing_changes),
+    FERRY_TEST(constants_are_packed_once_and_again_after_a_write),
+    FERRY_TEST(invalid_locations_are_refused_and_nothing_changes),
     FERRY_TEST(operands_that_overlap_are_refused_but_slices_are_not),
     FERRY_TEST(the_result_does_not_overwrite_an_operand_of_a_step),
     FERRY_TEST(ignored_strides_may_have_any_value),
@@ -545,8 +545,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(an_empty_operation_does_nothing),
     FERRY_TEST(lost_inputs_are_reported_and_outputs_are_kept),
     FERRY_TEST(invalid_operations_are_refused_before_any_device),
-    FERRY_TEST(shorter_structures_are_taken),
-    FERRY_TEST(longer_structures_are_taken),
+    FERRY_TEST(shorter_structures_are_accepted),
+    FERRY_TEST(longer_structures_are_accepted),
 };
 
 int main(int argc, char **argv)

@@ -97,17 +97,17 @@ static void vectors(const char *items)
     ocl_close();
 }
 
-static void vectors_in_few_pieces_keep_to_their_elements(void)
+static void vector_kernels_with_few_items_write_only_their_elements(void)
 {
     vectors("few");
 }
 
-static void vectors_among_many_items_keep_to_their_elements(void)
+static void vector_kernels_with_many_items_write_only_their_elements(void)
 {
     vectors("many");
 }
 
-static void conversions_keep_to_their_elements(void)
+static void conversions_write_only_their_elements(void)
 {
     const int64_t n = 133;
 
@@ -162,7 +162,7 @@ static void run_gemm(ferry_dtype t, bool ta, bool tb)
     check(t, c, m * n, 1 + 2.0 * (double)k);
 }
 
-static void products_keep_to_their_elements(void)
+static void products_write_only_their_elements(void)
 {
     if (!open_own("few"))
         return;
@@ -179,7 +179,7 @@ static void products_keep_to_their_elements(void)
 
 /* ---- copies --------------------------------------------------------------------------------- */
 
-static void copies_and_fills_keep_to_their_bytes(void)
+static void copies_and_fills_write_only_their_bytes(void)
 {
     static const int64_t sizes[] = { 1, 31, 128, 515 };
 
@@ -200,11 +200,11 @@ static void copies_and_fills_keep_to_their_bytes(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(vectors_in_few_pieces_keep_to_their_elements),
-    FERRY_TEST(vectors_among_many_items_keep_to_their_elements),
-    FERRY_TEST(conversions_keep_to_their_elements),
-    FERRY_TEST(products_keep_to_their_elements),
-    FERRY_TEST(copies_and_fills_keep_to_their_bytes),
+    FERRY_TEST(vector_kernels_with_few_items_write_only_their_elements),
+    FERRY_TEST(vector_kernels_with_many_items_write_only_their_elements),
+    FERRY_TEST(conversions_write_only_their_elements),
+    FERRY_TEST(products_write_only_their_elements),
+    FERRY_TEST(copies_and_fills_write_only_their_bytes),
 };
 
 int main(int argc, char **argv)

@@ -145,7 +145,7 @@ static int axpy(void *block, int64_t n, uint64_t x, uint64_t y)
                      driver_ref(block, 4 * y));
 }
 
-static void elements_that_an_int_can_number_are_clblasts(void)
+static void clblast_runs_operations_up_to_int_max_elements(void)
 {
     const uint64_t last = INT32_MAX;
     void *block;
@@ -234,7 +234,7 @@ static void operations_that_clblast_cannot_run_are_run_without_it(void)
  * The consequence of each error code of CLBlast: it is not called again, it is called again the
  * next time, or the call fails.
  */
-static void each_code_of_clblast_has_its_consequence(void)
+static void each_error_code_of_clblast_is_handled(void)
 {
     enum { FOR_GOOD = 1, ONCE = 2 };
     static const struct {
@@ -296,7 +296,7 @@ static int compute(void *block, int way, float beta)
                      (double)beta, y, 1);
 }
 
-static void every_routine_has_one_that_takes_its_place(void)
+static void every_routine_of_clblast_has_a_replacement_kernel(void)
 {
     static const float start[10] = { 1, 2, 3, 4, 5, 6, 0, 0, 7, 8 };
     static const int codes[] = { CLBlastInvalidLocalThreadsTotal, CLBlastInvalidBufferSize };
@@ -328,7 +328,7 @@ static void every_routine_has_one_that_takes_its_place(void)
 /*
  * Drivers take registers into account: a kernel's maximum group can be smaller than its device's.
  */
-static void groups_are_as_small_as_their_kernels_want_them(void)
+static void vector_groups_fit_the_limit_of_their_kernel(void)
 {
     float ones[1000], sum = 0;
     void *block, *result;
@@ -355,7 +355,7 @@ static void groups_are_as_small_as_their_kernels_want_them(void)
 }
 
 /* A square of items is also a group. */
-static void squares_are_as_small_as_their_kernel_wants_them(void)
+static void gemm_tiles_fit_the_limit_of_their_kernel(void)
 {
     float ones[400], c[400] = { 0 };
     void *block;
@@ -411,7 +411,7 @@ static void an_operation_whose_groups_are_too_large_is_refused(void)
 }
 
 /* Uses the real device, at element numbers beyond 2^31, in I8, which needs the least memory. */
-static void elements_from_2_to_the_31_on_are_reached(void)
+static void elements_beyond_2_to_the_31_are_accessed(void)
 {
     static const signed char bytes[5] = { 1, -2, 3, -4, 5 };
     const uint64_t far = (UINT64_C(1) << 31) + 3, size = far + 4096;
@@ -450,15 +450,15 @@ static void elements_from_2_to_the_31_on_are_reached(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(elements_that_an_int_can_number_are_clblasts),
+    FERRY_TEST(clblast_runs_operations_up_to_int_max_elements),
     FERRY_TEST(an_error_of_clblast_is_named),
     FERRY_TEST(operations_that_clblast_cannot_run_are_run_without_it),
-    FERRY_TEST(each_code_of_clblast_has_its_consequence),
-    FERRY_TEST(every_routine_has_one_that_takes_its_place),
-    FERRY_TEST(groups_are_as_small_as_their_kernels_want_them),
-    FERRY_TEST(squares_are_as_small_as_their_kernel_wants_them),
+    FERRY_TEST(each_error_code_of_clblast_is_handled),
+    FERRY_TEST(every_routine_of_clblast_has_a_replacement_kernel),
+    FERRY_TEST(vector_groups_fit_the_limit_of_their_kernel),
+    FERRY_TEST(gemm_tiles_fit_the_limit_of_their_kernel),
     FERRY_TEST(an_operation_whose_groups_are_too_large_is_refused),
-    FERRY_TEST(elements_from_2_to_the_31_on_are_reached),
+    FERRY_TEST(elements_beyond_2_to_the_31_are_accessed),
 };
 
 int main(int argc, char **argv)

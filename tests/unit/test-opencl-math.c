@@ -246,7 +246,7 @@ static void doubles_and_halves_need_the_devices_extensions(void)
     ocl_close();
 }
 
-static void without_doubles_f64_is_unsupported_and_sums_are_as_exact(void)
+static void without_doubles_f64_is_unsupported_and_sums_stay_exact(void)
 {
     const int64_t n = 1 << 22;
     float *x = malloc((size_t)n * sizeof(*x)), sum = 0;
@@ -311,7 +311,7 @@ static void without_doubles_a_long_sum_keeps_its_small_terms(void)
 }
 
 /* y + alpha x is a product that is rounded, and then a sum, as on the host. */
-static void own_kernels_do_not_contract(void)
+static void kernels_of_ferry_do_not_contract_products_and_sums(void)
 {
     enum { N = 1000 };
     float x[N], y[N], wanted[N];
@@ -342,9 +342,9 @@ static void own_kernels_do_not_contract(void)
 }
 
 static const ferry_test_case own_cases[] = {
-    FERRY_TEST(own_kernels_do_not_contract),
+    FERRY_TEST(kernels_of_ferry_do_not_contract_products_and_sums),
     FERRY_TEST(doubles_and_halves_need_the_devices_extensions),
-    FERRY_TEST(without_doubles_f64_is_unsupported_and_sums_are_as_exact),
+    FERRY_TEST(without_doubles_f64_is_unsupported_and_sums_stay_exact),
     FERRY_TEST(without_doubles_a_long_sum_keeps_its_small_terms),
 };
 

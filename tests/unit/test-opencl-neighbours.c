@@ -272,7 +272,7 @@ static bool begin(const char *items)
     return false;
 }
 
-static void neighbours_read_neighbours(void)
+static void adjacent_items_read_adjacent_elements(void)
 {
     if (!begin("many"))
         return;
@@ -295,7 +295,7 @@ static void neighbours_read_neighbours(void)
  * The order for processors, in which each item has a row of its own: the count that a GPU would
  * have with it.
  */
-static void items_with_a_row_each_would_not(void)
+static void one_row_per_item_would_not_read_adjacent_elements(void)
 {
     if (!begin("few"))
         return;
@@ -304,7 +304,7 @@ static void items_with_a_row_each_would_not(void)
     ocl_close();
 }
 
-static void neighbours_have_neighbouring_channels(void)
+static void adjacent_items_of_depthwise_have_adjacent_channels(void)
 {
     if (!begin("many"))
         return;
@@ -318,9 +318,9 @@ static void neighbours_have_neighbouring_channels(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(neighbours_read_neighbours),
-    FERRY_TEST(items_with_a_row_each_would_not),
-    FERRY_TEST(neighbours_have_neighbouring_channels),
+    FERRY_TEST(adjacent_items_read_adjacent_elements),
+    FERRY_TEST(one_row_per_item_would_not_read_adjacent_elements),
+    FERRY_TEST(adjacent_items_of_depthwise_have_adjacent_channels),
 };
 
 int main(int argc, char **argv)

@@ -159,22 +159,22 @@ static void compare(const char *name)
         ferry_net_close(nets[i]);
 }
 
-static void squeezenet_is_one_segment_and_right(void)
+static void squeezenet_is_one_segment_with_right_results(void)
 {
     compare("squeezenet_v1.1");
 }
 
-static void resnet_50_is_one_segment_and_right(void)
+static void resnet_50_is_one_segment_with_right_results(void)
 {
     compare("resnet50");
 }
 
-static void mobilenet_is_one_segment_and_right(void)
+static void mobilenet_is_one_segment_with_right_results(void)
 {
     compare("mobilenet_v1");
 }
 
-static void googlenet_is_one_segment_and_right(void)
+static void googlenet_is_one_segment_with_right_results(void)
 {
     compare("bvlc_googlenet");
 }
@@ -195,10 +195,10 @@ static void a_saved_segment_runs(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_saved_segment_runs),
-    FERRY_TEST(squeezenet_is_one_segment_and_right),
-    FERRY_TEST(resnet_50_is_one_segment_and_right),
-    FERRY_TEST(mobilenet_is_one_segment_and_right),
-    FERRY_TEST(googlenet_is_one_segment_and_right),
+    FERRY_TEST(squeezenet_is_one_segment_with_right_results),
+    FERRY_TEST(resnet_50_is_one_segment_with_right_results),
+    FERRY_TEST(mobilenet_is_one_segment_with_right_results),
+    FERRY_TEST(googlenet_is_one_segment_with_right_results),
 };
 
 int main(int argc, char **argv)

@@ -24,7 +24,7 @@ static ferry_device *claimant(const char *fake)
     return dev;
 }
 
-static void host_memory_is_aligned_as_the_device_wants_it(void)
+static void host_memory_has_the_alignment_that_the_device_requires(void)
 {
     ferry_device *dev = claimant("unified");
     ferry_memory *m = NULL;
@@ -66,14 +66,14 @@ static void check_discrete(const char *fake, const char *why)
     ferry_runtime_close(rt);
 }
 
-static void a_probe_that_disagrees_says_why(void)
+static void a_failed_probe_reports_its_reason(void)
 {
     check_discrete("unified_refuses", "import_host of 65536 bytes: not supported");
     check_discrete("unified_deaf", "the device does not see what the host writes");
 }
 
 /* With a driver that copies at each map, sharing has no advantage. */
-static void memory_that_is_shared_by_copies_is_not_shared(void)
+static void memory_that_the_driver_copies_at_each_map_is_not_shared(void)
 {
     ferry_device *dev = claimant("unified_slow");
 
@@ -86,7 +86,7 @@ static void memory_that_is_shared_by_copies_is_not_shared(void)
     ferry_runtime_close(rt);
 }
 
-static void a_device_that_is_lost_meanwhile_is_lost(void)
+static void a_device_that_is_lost_during_the_probe_is_lost(void)
 {
     const char *folder = fakes_folder();
     ferry_device *dev = NULL;
@@ -104,10 +104,10 @@ static void a_device_that_is_lost_meanwhile_is_lost(void)
 int main(int argc, char **argv)
 {
     static const ferry_test_case cases[] = {
-        FERRY_TEST(host_memory_is_aligned_as_the_device_wants_it),
-        FERRY_TEST(a_probe_that_disagrees_says_why),
-        FERRY_TEST(memory_that_is_shared_by_copies_is_not_shared),
-        FERRY_TEST(a_device_that_is_lost_meanwhile_is_lost),
+        FERRY_TEST(host_memory_has_the_alignment_that_the_device_requires),
+        FERRY_TEST(a_failed_probe_reports_its_reason),
+        FERRY_TEST(memory_that_the_driver_copies_at_each_map_is_not_shared),
+        FERRY_TEST(a_device_that_is_lost_during_the_probe_is_lost),
     };
 
     return ferry_test_main(argc, argv, "probe", cases, FERRY_TEST_COUNT(cases));

@@ -148,7 +148,7 @@ static void check_cuts(const char *path)
     ferry_proto_close(p);
 }
 
-static void cut_nets_are_one_error_each(void)
+static void truncated_nets_give_one_error_each(void)
 {
     glob_t files;
 
@@ -239,7 +239,7 @@ static void check_model(const char *path)
     free(want);
 }
 
-static void models_are_written_as_caffe_wrote_them(void)
+static void models_are_written_with_the_bytes_of_caffe(void)
 {
     glob_t files;
 
@@ -342,7 +342,7 @@ static void check_log(const char *log_path, const char *net_path)
     free(log);
 }
 
-static void the_printed_lines_are_caffe_s(void)
+static void the_printed_lines_match_caffe(void)
 {
     static const char *const nets[][2] = {
         { "cifar10_quick/cv.init.log", "cifar10_quick/cifar10_quick.prototxt" },
@@ -408,10 +408,10 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(fields_have_a_binary_form_and_enums_their_values),
     FERRY_TEST(nets_are_read),
     FERRY_TEST(solvers_are_read),
-    FERRY_TEST(cut_nets_are_one_error_each),
+    FERRY_TEST(truncated_nets_give_one_error_each),
     FERRY_TEST(models_are_read_without_their_weights),
-    FERRY_TEST(models_are_written_as_caffe_wrote_them),
-    FERRY_TEST(the_printed_lines_are_caffe_s),
+    FERRY_TEST(models_are_written_with_the_bytes_of_caffe),
+    FERRY_TEST(the_printed_lines_match_caffe),
 };
 
 int main(int argc, char **argv)

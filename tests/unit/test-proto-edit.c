@@ -39,7 +39,7 @@ static void check_shape(const char *text, const char *input, int rank, const cha
     ferry_proto_close(net);
 }
 
-static void the_only_input_needs_no_name(void)
+static void a_single_input_needs_no_name(void)
 {
     static const char text[] = "layer { type: 'Input' top: 'x' input_param { shape { dim: 1 } } } "
                                "layer { type: 'ReLU' bottom: 'x' top: 'y' }";
@@ -54,7 +54,7 @@ static void the_only_input_needs_no_name(void)
                 "layer { type: 'Input' top: 'x' input_param { shape { dim: 7 } } }");
 }
 
-static void a_shared_shape_stays_that_of_the_other_tops(void)
+static void changing_a_shared_shape_keeps_that_of_the_other_tops(void)
 {
     check_shape("layer { type: 'Input' top: 'x' top: 'y' top: 'z' "
                 "input_param { shape { dim: [1, 2] } } }",
@@ -132,7 +132,7 @@ static void a_net_is_cut_before_a_layer(void)
                    NEW("input_x", "x") C);
 }
 
-static void a_blob_that_is_changed_in_place_crosses_once(void)
+static void a_blob_changed_in_place_becomes_one_input_of_the_second_part(void)
 {
     check_part(IN A IN_Y B, "r", FERRY_PROTO_BEFORE, IN A);
     check_part(IN A IN_Y B, "r", FERRY_PROTO_FROM, NEW("input_y", "y") NEW("input_x", "x") IN_Y B);
@@ -157,7 +157,7 @@ static void a_blob_that_the_part_makes_gets_no_input(void)
 }
 
 /* Weights are loaded by layer name: an Input layer must not have the name of a layer with some. */
-static void new_inputs_have_names_of_their_own(void)
+static void new_inputs_have_unique_names(void)
 {
     static const char other[] = "layer { name: 'input_y' type: 'ReLU' bottom: 'x' top: 'w' } ";
     char text[1024];
@@ -219,7 +219,7 @@ static void inputs_become_fields_of_the_net(void)
 }
 
 /* Upgrading the V1 form gives the net again. */
-static void v1_and_back_is_the_same_net(void)
+static void conversion_to_v1_and_back_gives_the_same_net(void)
 {
     static const char text[] =
         "layer { name: 'input' type: 'Input' top: 'x' input_param { shape { dim: [1, 2, 3, 4] } } "
@@ -365,18 +365,18 @@ static void a_layer_that_cannot_be_folded_is_kept(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(the_only_input_needs_no_name),
-    FERRY_TEST(a_shared_shape_stays_that_of_the_other_tops),
+    FERRY_TEST(a_single_input_needs_no_name),
+    FERRY_TEST(changing_a_shared_shape_keeps_that_of_the_other_tops),
     FERRY_TEST(a_shape_that_cannot_be_set_is_an_error),
     FERRY_TEST(a_net_is_cut_before_a_layer),
-    FERRY_TEST(a_blob_that_is_changed_in_place_crosses_once),
+    FERRY_TEST(a_blob_changed_in_place_becomes_one_input_of_the_second_part),
     FERRY_TEST(a_blob_that_no_layer_makes_gets_no_input),
     FERRY_TEST(a_blob_that_the_part_makes_gets_no_input),
-    FERRY_TEST(new_inputs_have_names_of_their_own),
+    FERRY_TEST(new_inputs_have_unique_names),
     FERRY_TEST(a_net_that_cannot_be_cut_is_an_error),
     FERRY_TEST(layers_and_their_params_become_v1),
     FERRY_TEST(inputs_become_fields_of_the_net),
-    FERRY_TEST(v1_and_back_is_the_same_net),
+    FERRY_TEST(conversion_to_v1_and_back_gives_the_same_net),
     FERRY_TEST(a_net_without_a_v1_form_is_an_error),
     FERRY_TEST(the_phase_in_a_binary_file_is_omitted),
     FERRY_TEST(affine_layers_are_folded_into_the_layer_before),

@@ -125,7 +125,7 @@ static const char net_of_today[] =
     "param { } param { } top: '@' bottom: '@' include { stage: '@' } input_param { shape { dim: "
     "[1, 2, 3, 4, 5, 6, 7, 8] } } }";
 
-static void a_texts_allocations_may_fail(void)
+static void every_allocation_of_parsing_a_text_may_fail(void)
 {
     static const char solver[] = "solver_type: ADAM base_lr: 0.5 snapshot_prefix: '@@@'";
     char *text = with_long_names(old_net);
@@ -140,7 +140,7 @@ static void a_texts_allocations_may_fail(void)
     free(text);
 }
 
-static void a_binary_files_allocations_may_fail(void)
+static void every_allocation_of_reading_a_binary_file_may_fail(void)
 {
     char *text = with_long_names(net_of_today), bytes[8192];
     ferry_proto *p = net_of(text);
@@ -152,7 +152,7 @@ static void a_binary_files_allocations_may_fail(void)
     check_all("NetParameter", bytes, size, 4);
 }
 
-static void the_allocations_of_changes_may_fail(void)
+static void every_allocation_of_an_edit_may_fail(void)
 {
     char *text = with_long_names("layer { name: 'a' type: 'ReLU' top: 'x' top: '@' }\n"
                                  "layer { name: 'cut' type: 'ReLU' bottom: 'x' top: '@@' "
@@ -168,9 +168,9 @@ static void the_allocations_of_changes_may_fail(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_texts_allocations_may_fail),
-    FERRY_TEST(a_binary_files_allocations_may_fail),
-    FERRY_TEST(the_allocations_of_changes_may_fail),
+    FERRY_TEST(every_allocation_of_parsing_a_text_may_fail),
+    FERRY_TEST(every_allocation_of_reading_a_binary_file_may_fail),
+    FERRY_TEST(every_allocation_of_an_edit_may_fail),
 };
 
 int main(int argc, char **argv)

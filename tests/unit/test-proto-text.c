@@ -188,7 +188,7 @@ static char *nested(int depth)
     return text;
 }
 
-static void depth_is_limited_and_costs_no_stack(void)
+static void the_depth_is_limited_and_parsing_uses_no_stack_per_level(void)
 {
     char *text = nested(100);
     ferry_proto *p = net_of(text);
@@ -204,7 +204,7 @@ static void depth_is_limited_and_costs_no_stack(void)
     free(text);
 }
 
-static void a_text_of_one_long_line_takes_no_longer(void)
+static void a_text_of_one_long_line_is_parsed_in_linear_time(void)
 {
     enum { COUNT = 200000 };
     char *text = malloc((size_t)COUNT * 13 + 1);
@@ -228,7 +228,7 @@ static void the_locale_changes_no_number(void)
     setlocale(LC_NUMERIC, "C");
 }
 
-static void a_text_cut_at_every_byte_is_one_error_or_a_whole_text(void)
+static void a_truncated_text_is_one_error_or_a_complete_text(void)
 {
     static const char text[] =
         "name: 'a\\x41' # \xc3\xa9\n"
@@ -258,10 +258,10 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(bytes_keep_their_nul),
     FERRY_TEST(messages_are_opened_in_every_way),
     FERRY_TEST(texts_that_protobuf_refuses_are_refused_with_their_position),
-    FERRY_TEST(depth_is_limited_and_costs_no_stack),
-    FERRY_TEST(a_text_of_one_long_line_takes_no_longer),
+    FERRY_TEST(the_depth_is_limited_and_parsing_uses_no_stack_per_level),
+    FERRY_TEST(a_text_of_one_long_line_is_parsed_in_linear_time),
     FERRY_TEST(the_locale_changes_no_number),
-    FERRY_TEST(a_text_cut_at_every_byte_is_one_error_or_a_whole_text),
+    FERRY_TEST(a_truncated_text_is_one_error_or_a_complete_text),
 };
 
 int main(int argc, char **argv)

@@ -154,7 +154,7 @@ static void free_and_reuse(ferry_memory *m)
     ferry_memory_release(other);
 }
 
-static void another_memory_does_not_disturb_readers(void)
+static void work_on_another_memory_does_not_delay_readers(void)
 {
     after_two_readers(free_and_reuse);
 }
@@ -263,7 +263,7 @@ static void a_recorded_reader_is_waited_for(void)
     wx_end();
 }
 
-static void a_recorded_writer_is_waited_for_and_takes_the_other_bits(void)
+static void a_recorded_writer_is_waited_for_and_invalidates_other_copies(void)
 {
     ferry_memory *m;
     ferry_queue *q;
@@ -363,7 +363,7 @@ static void destroying_a_queue_waits_for_its_work(void)
     wx_end();
 }
 
-static void synchronizing_a_queue_leaves_the_others_alone(void)
+static void synchronizing_a_queue_does_not_wait_for_others(void)
 {
     ferry_memory *m[2];
     ferry_queue *q;
@@ -431,7 +431,7 @@ static void a_kernel_after_a_host_read_is_still_waited_for(void)
 }
 
 /* After another write no pending use is left, and accesses of host and device need no wait. */
-static void a_kernel_that_has_to_ask_again_is_forgotten(void)
+static void after_another_write_a_completed_kernel_is_not_waited_for(void)
 {
     ferry_memory *m;
     ferry_queue *q;
@@ -452,7 +452,7 @@ static void a_kernel_that_has_to_ask_again_is_forgotten(void)
     wx_end();
 }
 
-static void recording_again_and_again_keeps_nothing(void)
+static void repeated_recording_keeps_no_events(void)
 {
     static const unsigned accesses[] = { FERRY_READ, FERRY_WRITE };
 
@@ -483,20 +483,20 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_writer_waits_for_all_readers),
     FERRY_TEST(a_mutable_access_waits_for_all_readers),
     FERRY_TEST(a_copy_into_a_stale_replica_waits_for_its_readers),
-    FERRY_TEST(another_memory_does_not_disturb_readers),
+    FERRY_TEST(work_on_another_memory_does_not_delay_readers),
     FERRY_TEST(a_free_waits_for_all_readers),
     FERRY_TEST(a_stale_replica_is_kept_for_the_default_queues_readers),
     FERRY_TEST(a_freed_replica_waits_for_the_default_queues_readers),
     FERRY_TEST(a_recorded_reader_is_waited_for),
-    FERRY_TEST(a_recorded_writer_is_waited_for_and_takes_the_other_bits),
+    FERRY_TEST(a_recorded_writer_is_waited_for_and_invalidates_other_copies),
     FERRY_TEST(recording_needs_a_valid_copy),
     FERRY_TEST(a_kernel_after_a_host_read_is_still_waited_for),
-    FERRY_TEST(a_kernel_that_has_to_ask_again_is_forgotten),
-    FERRY_TEST(recording_again_and_again_keeps_nothing),
+    FERRY_TEST(after_another_write_a_completed_kernel_is_not_waited_for),
+    FERRY_TEST(repeated_recording_keeps_no_events),
     FERRY_TEST(a_queue_of_another_device_is_refused),
     FERRY_TEST(a_queue_waits_for_an_event_of_another_device),
     FERRY_TEST(destroying_a_queue_waits_for_its_work),
-    FERRY_TEST(synchronizing_a_queue_leaves_the_others_alone),
+    FERRY_TEST(synchronizing_a_queue_does_not_wait_for_others),
     FERRY_TEST(a_queue_that_cannot_be_made_changes_nothing),
 };
 

@@ -105,7 +105,7 @@ static int is_lost(ferry_memory *m)
            (ferry_last_error_code() == FERRY_EDEVICE || ferry_last_error_code() == FERRY_ELOST);
 }
 
-static void a_run_that_fails_at_once_costs_its_output_and_no_input(void)
+static void a_failed_call_to_run_loses_its_output_and_keeps_its_inputs(void)
 {
     begin();
     CU_ASSERT_EQUAL_FATAL(create(), 0);
@@ -119,7 +119,7 @@ static void a_run_that_fails_at_once_costs_its_output_and_no_input(void)
     end();
 }
 
-static void a_run_that_fails_later_loses_the_output_and_keeps_the_inputs(void)
+static void an_asynchronously_failed_run_loses_the_output_and_keeps_the_inputs(void)
 {
     begin();
     CU_ASSERT_EQUAL_FATAL(create(), 0);
@@ -133,7 +133,7 @@ static void a_run_that_fails_later_loses_the_output_and_keeps_the_inputs(void)
     end();
 }
 
-static void a_run_without_memory_is_tried_once_more(void)
+static void a_run_without_memory_is_retried_once(void)
 {
     uint64_t before;
 
@@ -147,7 +147,7 @@ static void a_run_without_memory_is_tried_once_more(void)
     end();
 }
 
-static void an_unpreparable_operation_is_not_created(void)
+static void an_operation_whose_prepare_fails_is_not_created(void)
 {
     begin();
     CU_ASSERT_EQUAL(create(), FERRY_EDEVICE);
@@ -177,7 +177,7 @@ static void constants_that_could_not_be_packed_are_packed_by_the_next_run(void)
  * The clock does not advance until a call waits: the run is submitted before the packing has
  * failed.
  */
-static void packing_that_failed_later_is_done_again(void)
+static void packing_that_failed_asynchronously_is_repeated(void)
 {
     ferry_operation_stats stats = { .struct_size = sizeof stats };
 
@@ -196,7 +196,7 @@ static void packing_that_failed_later_is_done_again(void)
 }
 
 /* The packing has failed before the next run, which packs once more. */
-static void packing_that_failed_meanwhile_is_done_again_at_once(void)
+static void packing_that_failed_before_the_run_is_repeated_in_the_run(void)
 {
     ferry_operation_stats stats = { .struct_size = sizeof stats };
 
@@ -210,7 +210,7 @@ static void packing_that_failed_meanwhile_is_done_again_at_once(void)
     end();
 }
 
-static void a_late_run_is_waited_for(void)
+static void a_pending_run_is_waited_for(void)
 {
     begin();
     CU_ASSERT_EQUAL_FATAL(create(), 0);
@@ -232,7 +232,7 @@ static ferry_operation_tier tier_of(const ferry_op_desc *op)
     return plan.tier;
 }
 
-static void a_kind_that_is_switched_off_is_left_to_others(void)
+static void a_disabled_kind_is_computed_on_the_host(void)
 {
     ferry_op_desc relu, op = product();
 
@@ -259,25 +259,25 @@ static void without_operations_the_host_computes(void)
 }
 
 static const ferry_test_case plain[] = {
-    FERRY_TEST(a_run_that_fails_at_once_costs_its_output_and_no_input),
-    FERRY_TEST(a_run_that_fails_later_loses_the_output_and_keeps_the_inputs),
-    FERRY_TEST(a_run_without_memory_is_tried_once_more),
+    FERRY_TEST(a_failed_call_to_run_loses_its_output_and_keeps_its_inputs),
+    FERRY_TEST(an_asynchronously_failed_run_loses_the_output_and_keeps_the_inputs),
+    FERRY_TEST(a_run_without_memory_is_retried_once),
 };
 static const ferry_test_case fail_create[] = {
-    FERRY_TEST(an_unpreparable_operation_is_not_created),
+    FERRY_TEST(an_operation_whose_prepare_fails_is_not_created),
 };
 static const ferry_test_case fail_prepare[] = {
     FERRY_TEST(constants_that_could_not_be_packed_are_packed_by_the_next_run),
 };
 static const ferry_test_case manual[] = {
-    FERRY_TEST(a_late_run_is_waited_for),
-    FERRY_TEST(packing_that_failed_later_is_done_again),
+    FERRY_TEST(a_pending_run_is_waited_for),
+    FERRY_TEST(packing_that_failed_asynchronously_is_repeated),
 };
 static const ferry_test_case sync[] = {
-    FERRY_TEST(packing_that_failed_meanwhile_is_done_again_at_once),
+    FERRY_TEST(packing_that_failed_before_the_run_is_repeated_in_the_run),
 };
 static const ferry_test_case without[] = {
-    FERRY_TEST(a_kind_that_is_switched_off_is_left_to_others),
+    FERRY_TEST(a_disabled_kind_is_computed_on_the_host),
 };
 static const ferry_test_case arithmetic[] = {
     FERRY_TEST(without_operations_the_host_computes),

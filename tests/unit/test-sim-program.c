@@ -3,7 +3,7 @@
 
 /* The effect of the simulated device's options on a program that uses ferry. */
 
-static void the_allocation_that_is_to_fail_fails_for_the_program(void)
+static void an_injected_allocation_failure_is_reported_despite_a_cached_block(void)
 {
     ferry_memory *small, *large;
 
@@ -24,7 +24,7 @@ int main(int argc, char **argv)
                                                 "latency",    "0", "bandwidth", "0",
                                                 "fail_alloc", "2", NULL };
     static const ferry_test_case second_alloc_cases[] = {
-        FERRY_TEST(the_allocation_that_is_to_fail_fails_for_the_program),
+        FERRY_TEST(an_injected_allocation_failure_is_reported_despite_a_cached_block),
     };
     static const struct wx_world worlds[] = {
         { "the second allocation fails", second_alloc, second_alloc_cases,

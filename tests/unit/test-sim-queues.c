@@ -32,7 +32,7 @@ static void get(void *dev, void *queue, const void *block, unsigned char *to)
         sim->memcpy(dev, queue, FERRY_MEMCPY_D2H, driver_ref(to, 0), driver_cref(block, 0), 1), 0);
 }
 
-static void many_queues_are_stepped_in_the_order_of_submission(void)
+static void many_queues_are_stepped_in_submission_order(void)
 {
     unsigned char seen[COMMANDS + 1] = { 0 };
     void *queues[QUEUES], *dev, *block;
@@ -57,7 +57,7 @@ static void many_queues_are_stepped_in_the_order_of_submission(void)
 }
 
 /* All queues wait for one event; work that is submitted to them meanwhile runs after the wait. */
-static void many_queues_behind_one_event_go_on_in_the_order_of_submission(void)
+static void queues_that_wait_for_one_event_continue_in_submission_order(void)
 {
     unsigned char seen[QUEUES] = { 0 };
     void *queues[QUEUES], *dev, *block, *event;
@@ -186,29 +186,29 @@ static void check_growth(const char *clock, enum way way)
     free(w);
 }
 
-static void a_chain_of_writes_costs_no_more_per_queue_when_there_are_many(void)
+static void the_time_of_a_chain_of_writes_per_queue_does_not_grow(void)
 {
     check_growth("manual", LAST_QUEUE);
     check_growth("manual", ALL_QUEUES);
 }
 
-static void steps_cost_no_more_per_queue_when_there_are_many(void)
+static void the_time_of_steps_per_queue_does_not_grow(void)
 {
     check_growth("manual", STEPS);
 }
 
-static void the_real_clock_costs_no_more_per_queue_when_there_are_many(void)
+static void the_time_of_the_real_clock_per_queue_does_not_grow(void)
 {
     check_growth("real", LAST_QUEUE);
     check_growth("real", ALL_QUEUES);
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(many_queues_are_stepped_in_the_order_of_submission),
-    FERRY_TEST(many_queues_behind_one_event_go_on_in_the_order_of_submission),
-    FERRY_TEST(a_chain_of_writes_costs_no_more_per_queue_when_there_are_many),
-    FERRY_TEST(steps_cost_no_more_per_queue_when_there_are_many),
-    FERRY_TEST(the_real_clock_costs_no_more_per_queue_when_there_are_many),
+    FERRY_TEST(many_queues_are_stepped_in_submission_order),
+    FERRY_TEST(queues_that_wait_for_one_event_continue_in_submission_order),
+    FERRY_TEST(the_time_of_a_chain_of_writes_per_queue_does_not_grow),
+    FERRY_TEST(the_time_of_steps_per_queue_does_not_grow),
+    FERRY_TEST(the_time_of_the_real_clock_per_queue_does_not_grow),
 };
 
 int main(int argc, char **argv)

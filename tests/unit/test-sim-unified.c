@@ -91,7 +91,7 @@ static void an_imported_block_crashes_the_host_until_it_is_mapped(void)
     teardown();
 }
 
-static void a_map_of_some_bytes_gives_no_page_beyond_them(void)
+static void a_map_gives_access_only_to_pages_with_mapped_bytes(void)
 {
     if (!setup("sync"))
         return;
@@ -192,7 +192,7 @@ static void the_device_does_not_access_mapped_memory(void)
     teardown();
 }
 
-static void a_copy_from_host_memory_that_is_the_devices_is_refused_not_a_crash(void)
+static void a_copy_from_unmapped_imported_host_memory_is_refused(void)
 {
     void *block;
 
@@ -216,7 +216,7 @@ static void a_copy_from_host_memory_that_is_the_devices_is_refused_not_a_crash(v
 }
 
 /* The copy is accepted while the source is mapped, and runs when it is no longer mapped. */
-static void a_copy_that_lost_its_host_memory_before_it_ran_fails_then(void)
+static void a_queued_copy_whose_host_memory_was_unmapped_fails(void)
 {
     unsigned char *source;
     void *block, *event;
@@ -250,7 +250,7 @@ static void map_waits_for_the_work_of_its_queue(void)
     teardown();
 }
 
-static void only_pages_of_its_own_making_are_taken(void)
+static void only_memory_of_host_alloc_can_be_imported(void)
 {
     void *handle = &u;
     unsigned char *foreign;
@@ -274,7 +274,7 @@ static void only_pages_of_its_own_making_are_taken(void)
     teardown();
 }
 
-static void an_ended_import_is_known_as_one(void)
+static void a_released_import_is_identified_in_errors(void)
 {
     void *first, *block;
 
@@ -292,7 +292,7 @@ static void an_ended_import_is_known_as_one(void)
     teardown();
 }
 
-static void a_discrete_device_takes_no_host_memory(void)
+static void a_discrete_device_refuses_to_import_host_memory(void)
 {
     void *handle, *ptr, *dev;
     uint32_t flags;
@@ -307,7 +307,7 @@ static void a_discrete_device_takes_no_host_memory(void)
     sim_close(dev);
 }
 
-static void every_other_device_may_share_the_hosts_memory(void)
+static void with_unified_odd_every_second_device_is_unified(void)
 {
     if (!sim_load())
         return;
@@ -325,18 +325,18 @@ static void every_other_device_may_share_the_hosts_memory(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(an_imported_block_crashes_the_host_until_it_is_mapped),
-    FERRY_TEST(a_map_of_some_bytes_gives_no_page_beyond_them),
+    FERRY_TEST(a_map_gives_access_only_to_pages_with_mapped_bytes),
     FERRY_TEST(both_sides_see_the_other_s_writes),
     FERRY_TEST(maps_pair_and_are_counted),
     FERRY_TEST(a_map_of_a_mapped_block_changes_the_host_s_access),
     FERRY_TEST(the_device_does_not_access_mapped_memory),
-    FERRY_TEST(a_copy_from_host_memory_that_is_the_devices_is_refused_not_a_crash),
-    FERRY_TEST(a_copy_that_lost_its_host_memory_before_it_ran_fails_then),
+    FERRY_TEST(a_copy_from_unmapped_imported_host_memory_is_refused),
+    FERRY_TEST(a_queued_copy_whose_host_memory_was_unmapped_fails),
     FERRY_TEST(map_waits_for_the_work_of_its_queue),
-    FERRY_TEST(only_pages_of_its_own_making_are_taken),
-    FERRY_TEST(an_ended_import_is_known_as_one),
-    FERRY_TEST(a_discrete_device_takes_no_host_memory),
-    FERRY_TEST(every_other_device_may_share_the_hosts_memory),
+    FERRY_TEST(only_memory_of_host_alloc_can_be_imported),
+    FERRY_TEST(a_released_import_is_identified_in_errors),
+    FERRY_TEST(a_discrete_device_refuses_to_import_host_memory),
+    FERRY_TEST(with_unified_odd_every_second_device_is_unified),
 };
 
 int main(int argc, char **argv)

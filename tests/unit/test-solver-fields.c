@@ -297,7 +297,7 @@ static const char backward[] = "    [Backward] Layer loss, bottom blob z diff: 0
                                "L2 norm = (1.32288, 1.80278)\n"
                                "Iteration 0 ";
 
-static void debug_info_has_caffes_lines_in_caffes_order(void)
+static void debug_info_matches_caffes_lines_and_their_order(void)
 {
     static const char text[] =
         DEBUGGED RATE "max_iter: 2 snapshot_after_train: false display: 2 debug_info: true "
@@ -324,7 +324,7 @@ static void debug_info_has_caffes_lines_in_caffes_order(void)
 }
 
 /* Texts that cannot train, or never test, because a field is missing. */
-static void missing_parts_of_a_text_are_one_warning(void)
+static void missing_fields_of_a_solver_text_are_one_warning(void)
 {
     static const struct {
         const char *text, *said;
@@ -359,11 +359,11 @@ static void missing_parts_of_a_text_are_one_warning(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(missing_parts_of_a_text_are_one_warning),
+    FERRY_TEST(missing_fields_of_a_solver_text_are_one_warning),
     FERRY_TEST(every_field_has_its_effect),
     FERRY_TEST(every_field_has_a_row),
     FERRY_TEST(a_nan_gradient_does_not_spread),
-    FERRY_TEST(debug_info_has_caffes_lines_in_caffes_order),
+    FERRY_TEST(debug_info_matches_caffes_lines_and_their_order),
 };
 
 int main(int argc, char **argv)

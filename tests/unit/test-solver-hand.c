@@ -19,7 +19,7 @@ static float weight_of(ferry_solver *s)
 }
 
 /* A forward pass, a backward pass and the update make a step, including histories and rates. */
-static void steps_by_hand_are_steps(void)
+static void manual_forward_backward_and_update_equal_a_step(void)
 {
     static const char text[] =
         NET "base_lr: 0.1 lr_policy: 'step' stepsize: 2 gamma: 0.5 momentum: 0.9 max_iter: 10";
@@ -95,7 +95,7 @@ static int own_update(void *arg, ferry_solver *s)
     return --*left ? 0 : FERRY_EBUSY;
 }
 
-static void an_update_of_the_programs_takes_the_place_of_ferrys(void)
+static void an_update_by_the_program_replaces_that_of_ferry(void)
 {
     static const char text[] =
         NET "base_lr: 0.1 lr_policy: 'step' stepsize: 2 gamma: 0.5 momentum: 0.9 max_iter: 10";
@@ -159,9 +159,9 @@ static void blobs_of_test_nets_are_kept(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(steps_by_hand_are_steps),
+    FERRY_TEST(manual_forward_backward_and_update_equal_a_step),
     FERRY_TEST(gradients_may_be_changed_before_the_update),
-    FERRY_TEST(an_update_of_the_programs_takes_the_place_of_ferrys),
+    FERRY_TEST(an_update_by_the_program_replaces_that_of_ferry),
     FERRY_TEST(blobs_of_test_nets_are_kept),
 };
 

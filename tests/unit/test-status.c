@@ -33,7 +33,7 @@ static void an_error_returns_its_code_and_keeps_its_line(void)
     CU_ASSERT_STRING_EQUAL(ferry_last_error(), "cuda:1: why");
 }
 
-static void an_error_may_quote_the_one_before_it(void)
+static void an_error_may_quote_the_previous_error(void)
 {
     ferry__error(FERRY_EDEVICE, "inner");
     ferry__error(FERRY_ENODEV, "outer: %s", ferry_last_error());
@@ -65,7 +65,7 @@ static void a_long_message_is_cut_between_characters(void)
     CU_ASSERT_EQUAL((unsigned char)ferry_last_error()[1021], 0xa9);
 }
 
-static void every_code_has_a_sentence_of_its_own(void)
+static void every_code_has_a_distinct_sentence(void)
 {
     CU_ASSERT_STRING_EQUAL(ferry_strerror(FERRY_OK), "success");
     CU_ASSERT_STRING_EQUAL(ferry_strerror(FERRY_ENOMEM), "out of memory");
@@ -83,7 +83,7 @@ static void a_null_reference_passes_its_code_on(void)
     CU_ASSERT_STRING_EQUAL(ferry_last_error(), "gone");
 }
 
-static void the_version_is_the_package_s(void)
+static void the_version_equals_the_package_version(void)
 {
     char headers[32];
 
@@ -99,12 +99,12 @@ static void the_version_is_the_package_s(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_thread_that_never_failed_has_no_error_and_others_do_not_share_it),
     FERRY_TEST(an_error_returns_its_code_and_keeps_its_line),
-    FERRY_TEST(an_error_may_quote_the_one_before_it),
+    FERRY_TEST(an_error_may_quote_the_previous_error),
     FERRY_TEST(a_message_is_one_line_whatever_the_vendor_wrote),
     FERRY_TEST(a_long_message_is_cut_between_characters),
-    FERRY_TEST(every_code_has_a_sentence_of_its_own),
+    FERRY_TEST(every_code_has_a_distinct_sentence),
     FERRY_TEST(a_null_reference_passes_its_code_on),
-    FERRY_TEST(the_version_is_the_package_s),
+    FERRY_TEST(the_version_equals_the_package_version),
 };
 
 int main(int argc, char **argv)

@@ -87,7 +87,7 @@ static void *live_many_lives(void *arg)
     return NULL;
 }
 
-static void distinct_blobs_need_no_lock_of_the_program(void)
+static void threads_use_distinct_blobs_without_a_lock(void)
 {
     device = fx_device();
     run_threads(live_many_lives);
@@ -117,7 +117,7 @@ static void *read_on_either_side(void *arg)
     return (size_t)arg % 2 ? read_on_the_device(arg) : read_on_the_host(arg);
 }
 
-static void a_head_that_many_readers_move_is_moved_once(void)
+static void concurrent_readers_cause_one_copy(void)
 {
     device = fx_device();
     shared = FX_BLOB(FERRY_F32, COUNT);
@@ -191,7 +191,7 @@ static void *first_touch_of_the_diff(void *arg)
     return NULL;
 }
 
-static void many_readers_may_be_the_first_to_touch_a_diff(void)
+static void concurrent_first_readers_of_a_diff_agree(void)
 {
     device = fx_device();
     for (int i = 0; i < rounds(100); i++) {
@@ -227,11 +227,11 @@ static void each_thread_has_its_own_latest_error(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(distinct_blobs_need_no_lock_of_the_program),
-    FERRY_TEST(a_head_that_many_readers_move_is_moved_once),
+    FERRY_TEST(threads_use_distinct_blobs_without_a_lock),
+    FERRY_TEST(concurrent_readers_cause_one_copy),
     FERRY_TEST(first_readers_of_a_fresh_blob_agree_on_zeros),
     FERRY_TEST(settled_readers_get_one_pointer),
-    FERRY_TEST(many_readers_may_be_the_first_to_touch_a_diff),
+    FERRY_TEST(concurrent_first_readers_of_a_diff_agree),
     FERRY_TEST(each_thread_has_its_own_latest_error),
 };
 

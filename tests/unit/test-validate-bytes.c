@@ -235,7 +235,7 @@ static void end(void)
 
 /* ---- cases ----------------------------------------------------------------------------------- */
 
-static void inputs_of_a_run_stay_as_they_are(void)
+static void a_run_that_changes_its_inputs_is_reported(void)
 {
     CU_ASSERT_EQUAL(run_with(NO_FAULT, FERRY_DEVICE_POINTERS), 0);
     CU_ASSERT(rule_broke(0, ""));
@@ -254,7 +254,7 @@ static void inputs_of_a_run_stay_as_they_are(void)
     end();
 }
 
-static void bytes_around_an_output_stay_as_they_are(void)
+static void a_run_that_writes_around_its_output_is_reported(void)
 {
     static const enum fault faults[] = { WRITES_GAP, WRITES_BEFORE, WRITES_BEHIND };
 
@@ -268,7 +268,7 @@ static void bytes_around_an_output_stay_as_they_are(void)
     }
 }
 
-static void packed_constants_stay_as_prepare_left_them(void)
+static void changed_packed_constants_are_reported(void)
 {
     struct made m;
     ferry_cref in[2];
@@ -318,7 +318,7 @@ static void run_shifted(int floats, int stride)
     y_stride = 5;
 }
 
-static void outputs_overlap_inputs_only_in_place(void)
+static void overlap_of_outputs_and_inputs_is_reported_unless_in_place(void)
 {
     static const struct {
         int floats, stride, rule;
@@ -332,7 +332,7 @@ static void outputs_overlap_inputs_only_in_place(void)
     }
 }
 
-static void sums_and_products_have_sizes(void)
+static void invalid_sizes_of_sums_and_products_are_reported(void)
 {
     ferry_ref a, x, y;
     ferry_cref from, by;
@@ -356,11 +356,11 @@ static void sums_and_products_have_sizes(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(inputs_of_a_run_stay_as_they_are),
-    FERRY_TEST(bytes_around_an_output_stay_as_they_are),
-    FERRY_TEST(packed_constants_stay_as_prepare_left_them),
-    FERRY_TEST(outputs_overlap_inputs_only_in_place),
-    FERRY_TEST(sums_and_products_have_sizes),
+    FERRY_TEST(a_run_that_changes_its_inputs_is_reported),
+    FERRY_TEST(a_run_that_writes_around_its_output_is_reported),
+    FERRY_TEST(changed_packed_constants_are_reported),
+    FERRY_TEST(overlap_of_outputs_and_inputs_is_reported_unless_in_place),
+    FERRY_TEST(invalid_sizes_of_sums_and_products_are_reported),
 };
 
 int main(int argc, char **argv)

@@ -168,7 +168,7 @@ static void right_values_are_not_reported(void)
 }
 
 /* A half of −0.02205, 0xa5a5, as results of TANH have it among 20,000. */
-static void a_half_with_equal_bytes_is_not_reported(void)
+static void an_f16_value_with_equal_bytes_is_not_reported(void)
 {
     for (int i = 0; i < 20000; i++)
         halves[i] = (uint16_t)(0xa000 + i % 0x1c00);
@@ -215,7 +215,7 @@ static void parts_beside_signalling_nans_are_reported(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(right_values_are_not_reported),
-    FERRY_TEST(a_half_with_equal_bytes_is_not_reported),
+    FERRY_TEST(an_f16_value_with_equal_bytes_is_not_reported),
     FERRY_TEST(single_elements_of_floating_point_are_reported),
     FERRY_TEST(parts_of_integers_are_reported),
     FERRY_TEST(parts_beside_signalling_nans_are_reported),

@@ -235,7 +235,7 @@ static void end(void)
 
 /* ---- the plugin's faults --------------------------------------------------------------------- */
 
-static void memory_of_the_plugin(void)
+static void invalid_memory_of_the_plugin_is_reported(void)
 {
     uint32_t flags = 0;
     void *handle = NULL;
@@ -277,7 +277,7 @@ static void memory_of_the_plugin(void)
     rule_lines = 0;
 }
 
-static void answers_of_the_plugin(void)
+static void invalid_results_of_the_plugin_are_reported(void)
 {
     void *event, *again;
 
@@ -353,7 +353,7 @@ static int run_operation(void)
     return 0;
 }
 
-static void operations_of_the_plugin(void)
+static void invalid_operations_of_the_plugin_are_reported(void)
 {
     static const struct {
         enum fault fault;
@@ -378,7 +378,7 @@ static void operations_of_the_plugin(void)
 
 /* ---- the caller's faults --------------------------------------------------------------------- */
 
-static void memory_of_the_caller(void)
+static void invalid_memory_of_the_caller_is_reported(void)
 {
     ferry_ref a, b;
 
@@ -420,7 +420,7 @@ static void memory_of_the_caller(void)
     end();
 }
 
-static void queues_of_the_caller(void)
+static void missing_order_between_queues_of_the_caller_is_reported(void)
 {
     void *queue, *event;
     ferry_ref a;
@@ -462,7 +462,7 @@ static void queues_of_the_caller(void)
 }
 
 /* Two queues may read at the same time, and write disjoint ranges. */
-static void order_is_needed_only_where_bytes_meet(void)
+static void order_is_required_only_for_overlapping_bytes(void)
 {
     void *queue;
     ferry_ref a, half;
@@ -490,9 +490,12 @@ static void order_is_needed_only_where_bytes_meet(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(memory_of_the_plugin),     FERRY_TEST(answers_of_the_plugin),
-    FERRY_TEST(operations_of_the_plugin), FERRY_TEST(memory_of_the_caller),
-    FERRY_TEST(queues_of_the_caller),     FERRY_TEST(order_is_needed_only_where_bytes_meet),
+    FERRY_TEST(invalid_memory_of_the_plugin_is_reported),
+    FERRY_TEST(invalid_results_of_the_plugin_are_reported),
+    FERRY_TEST(invalid_operations_of_the_plugin_are_reported),
+    FERRY_TEST(invalid_memory_of_the_caller_is_reported),
+    FERRY_TEST(missing_order_between_queues_of_the_caller_is_reported),
+    FERRY_TEST(order_is_required_only_for_overlapping_bytes),
 };
 
 int main(int argc, char **argv)

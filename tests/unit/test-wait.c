@@ -129,7 +129,7 @@ static void a_map_that_would_wait_for_the_queue_is_busy(void)
         }
 }
 
-static void a_map_for_writing_after_one_for_reading_is_busy_too(void)
+static void a_write_map_after_a_read_map_is_busy_too(void)
 {
     ferry_memory *m, *other;
 
@@ -152,7 +152,7 @@ static void a_map_for_writing_after_one_for_reading_is_busy_too(void)
  * The work that was pending at the first query is complete, and more has been submitted, to this
  * queue or another.
  */
-static void work_that_came_after_a_refusal_is_busy_too(void)
+static void work_submitted_after_a_busy_access_is_busy_too(void)
 {
     for (int i = 0; i < 2; i++) {
         ferry_memory *m, *other;
@@ -173,7 +173,7 @@ static void work_that_came_after_a_refusal_is_busy_too(void)
 }
 
 /* Through the host, whose block is dev0's, from a device without pending work. */
-static void a_block_on_the_way_that_is_in_use_is_busy(void)
+static void a_staged_copy_through_a_block_in_use_is_busy(void)
 {
     ferry_ref ref = { NULL, 0 };
     ferry_device *cpu = NULL;
@@ -203,7 +203,7 @@ static void a_block_on_the_way_that_is_in_use_is_busy(void)
  * The program lends a device's memory read-only. The memory is returned when the default queue has
  * finished with it.
  */
-static void lent_memory_that_is_in_use_is_busy(void)
+static void adopted_memory_that_is_in_use_is_busy(void)
 {
     ferry_memory *m, *lender, *seen;
     ferry_ref ref;
@@ -232,7 +232,7 @@ static void lent_memory_that_is_in_use_is_busy(void)
  * If both sides are valid, the device zeroes the remaining elements and the host then gets its map
  * back, so the call waits for the queue. If only the host is valid, it zeroes them itself.
  */
-static void a_tail_that_is_to_be_filled_is_busy(void)
+static void an_access_that_must_fill_a_tail_is_busy(void)
 {
     for (int both = 0; both < 2; both++) {
         ferry_memory *m, *other;
@@ -264,7 +264,7 @@ static void a_tail_that_is_to_be_filled_is_busy(void)
 }
 
 /* As above, when no queue copies from the memory any more. */
-static void lent_memory_that_a_peer_copies_from_is_busy(void)
+static void adopted_memory_that_a_peer_copies_from_is_busy(void)
 {
     ferry_memory *m, *lender;
     ferry_ref ref;
@@ -340,7 +340,7 @@ static void *read_it(void *m)
 }
 
 /* The device's clock does not advance, and the reader waits for its copy. */
-static void another_threads_wait_is_busy(void)
+static void an_access_during_the_wait_of_another_thread_is_busy(void)
 {
     ferry_memory *m;
     pthread_t reader;
@@ -371,7 +371,7 @@ static void *overwrite_it(void *m)
 }
 
 /* The map waits for an operation that does not complete, and holds the queue meanwhile. */
-static void another_threads_map_is_busy(void)
+static void an_access_during_the_map_of_another_thread_is_busy(void)
 {
     ferry_memory *m, *other, *busy;
     pthread_t thread;
@@ -403,7 +403,7 @@ static void another_threads_map_is_busy(void)
 
 /* ---- fallbacks ------------------------------------------------------------------------------- */
 
-static void a_fallback_that_fails_waits_for_the_copies_it_began(void)
+static void a_failed_fallback_waits_for_its_copies(void)
 {
     ferry_memory *x, *y;
     ferry_cref at_x, at_y;
@@ -425,31 +425,31 @@ static void a_fallback_that_fails_waits_for_the_copies_it_began(void)
 
 static const ferry_test_case shared_cases[] = {
     FERRY_TEST(a_map_that_would_wait_for_the_queue_is_busy),
-    FERRY_TEST(a_map_for_writing_after_one_for_reading_is_busy_too),
+    FERRY_TEST(a_write_map_after_a_read_map_is_busy_too),
     FERRY_TEST(an_import_waits_for_copies_from_the_hosts_block),
-    FERRY_TEST(work_that_came_after_a_refusal_is_busy_too),
-    FERRY_TEST(a_block_on_the_way_that_is_in_use_is_busy),
-    FERRY_TEST(lent_memory_that_is_in_use_is_busy),
-    FERRY_TEST(a_tail_that_is_to_be_filled_is_busy),
+    FERRY_TEST(work_submitted_after_a_busy_access_is_busy_too),
+    FERRY_TEST(a_staged_copy_through_a_block_in_use_is_busy),
+    FERRY_TEST(adopted_memory_that_is_in_use_is_busy),
+    FERRY_TEST(an_access_that_must_fill_a_tail_is_busy),
 };
 
 static const ferry_test_case held_cases[] = {
-    FERRY_TEST(another_threads_wait_is_busy),
+    FERRY_TEST(an_access_during_the_wait_of_another_thread_is_busy),
 };
 
 static const ferry_test_case map_cases[] = {
-    FERRY_TEST(another_threads_map_is_busy),
+    FERRY_TEST(an_access_during_the_map_of_another_thread_is_busy),
 };
 
 static const ferry_test_case minimal_cases[] = {
-    FERRY_TEST(a_fallback_that_fails_waits_for_the_copies_it_began),
+    FERRY_TEST(a_failed_fallback_waits_for_its_copies),
 };
 
 static const ferry_test_case discrete_cases[] = {
     FERRY_TEST(a_host_read_that_would_wait_is_busy),
     FERRY_TEST(a_host_write_that_would_wait_for_readers_is_busy),
     FERRY_TEST(work_that_queues_can_order_is_never_busy),
-    FERRY_TEST(lent_memory_that_a_peer_copies_from_is_busy),
+    FERRY_TEST(adopted_memory_that_a_peer_copies_from_is_busy),
 };
 
 int main(int argc, char **argv)
