@@ -38,7 +38,7 @@ def test_two_views_are_one_memory(device, unified):
         assert (np.asarray(blob).ctypes.data == a.ctypes.data) != unified
 
 
-def test_what_the_device_wrote_is_seen_and_what_the_host_writes_too(device):
+def test_writes_of_device_and_host_are_visible(device):
     blob = ferry.Blob(device, (2, 3))
     blob.fill(3)
     assert (blob.data == 3).all()
@@ -60,7 +60,7 @@ def test_data_and_diff_are_apart(device):
     assert blob.asum(diff=True) == 15
 
 
-def test_writing_has_to_be_said(device):
+def test_arrays_are_read_only_outside_writing(device):
     blob = counting(device)
     with pytest.raises(ValueError):
         blob.data[0] = 1
@@ -74,7 +74,7 @@ def test_writing_has_to_be_said(device):
         array[0] = 1
 
 
-def test_an_array_outlives_its_blob_and_its_memory_goes_with_it(device):
+def test_an_array_outlives_its_blob_and_frees_the_memory(device):
     before = device.stats().live_bytes
     blob = counting(device, (100, 100))
     with blob.reading() as array:
@@ -87,7 +87,7 @@ def test_an_array_outlives_its_blob_and_its_memory_goes_with_it(device):
     assert device.stats().live_bytes == before
 
 
-def test_an_old_array_can_be_read_whatever_the_device_did(device):
+def test_an_old_array_can_be_read_after_writes_of_the_device(device):
     blob = counting(device)
     array = blob.data
     blob.fill(9)
@@ -99,7 +99,7 @@ def test_an_old_array_can_be_read_whatever_the_device_did(device):
     assert blob.data.sum() == 1e6
 
 
-def test_a_block_that_writes_all_and_fails_leaves_nothing(device):
+def test_an_exception_in_writing_the_whole_blob_loses_its_contents(device):
     blob = counting(device)
     with pytest.raises(ZeroDivisionError), blob.writing(whole=True) as array:
         array[0] = 1 / 0
@@ -128,7 +128,7 @@ def test_values_that_do_not_fit_leave_the_blob_as_it_was(device):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8", "uint8", "int32", "int64",
                                    "uint32"])
-def test_every_dtype_of_both_goes_there_and_back(device, dtype):
+def test_every_common_dtype_round_trips(device, dtype):
     values = np.array([0, 1, 100]).astype(dtype)
     blob = ferry.from_array(device, values)
     assert blob.dtype == values.dtype

@@ -48,7 +48,7 @@ def test_a_picture_is_red_first_from_0_to_1(picture):
     assert np.allclose(gray[..., 0], pixels @ [0.299, 0.587, 0.114] / 255, atol=1 / 255)
 
 
-def test_pictures_are_resized_between_pixels_centres():
+def test_resizing_aligns_pixel_centres():
     ramp = np.arange(8, dtype="f4")[None, :, None].repeat(3, 2).repeat(4, 0)
     half = caffe.io.resize_image(ramp, (2, 4))
     assert half.shape == (2, 4, 3) and np.allclose(half[0, :, 0], [0.5, 2.5, 4.5, 6.5])
@@ -63,7 +63,7 @@ def test_pictures_are_resized_between_pixels_centres():
         caffe.io.resize_image(ramp, (2, 2), 3)
 
 
-def test_a_transformer_does_what_it_was_told_in_order():
+def test_a_transformer_applies_its_steps_in_order():
     made = caffe.io.Transformer({"data": (1, 3, 2, 2)})
     made.set_transpose("data", (2, 0, 1))
     made.set_channel_swap("data", (2, 1, 0))
@@ -184,7 +184,7 @@ def test_nets_are_written_in_python(tmp_path):
     assert '"conv_Convolution" -> "conv_blob" [label="2"]' in drawn and "kernel size: 3" in drawn
 
 
-def test_a_top_is_cropped_to_where_another_lies():
+def test_crop_uses_the_offset_of_the_other_top():
     pytest.importorskip("google.protobuf", reason="there is no protobuf")
     L, n = caffe.layers, caffe.NetSpec()
     n.data = L.Input(shape=dict(dim=[1, 1, 40, 40]))

@@ -101,7 +101,7 @@ def net_of(tmp_path, text, phase=caffe.TEST):
     return caffe.Net(str(path), phase)
 
 
-def test_a_net_goes_with_its_layers(tmp_path):
+def test_a_net_is_freed_with_its_python_layers(tmp_path):
     """Uses the layer's state when the net closes: whether it has run, its arrays, its parameters."""
     before = len(_layer._objects)
     net = net_of(tmp_path, python("a", "Times", param="3") + python("b", "Learns", "a"))
@@ -121,7 +121,7 @@ def test_a_net_goes_with_its_layers(tmp_path):
         print(blob.data)
 
 
-def test_a_file_alone_runs_nothing(tmp_path):
+def test_a_net_runs_python_layers_only_if_the_program_allows_it(tmp_path):
     caffe.allow_python_layers(False)
     with pytest.raises(ferry.Unsupported, match="allow_python_layers"):
         net_of(tmp_path, python("a", "Times", param="3"))
@@ -130,7 +130,7 @@ def test_a_file_alone_runs_nothing(tmp_path):
         net_of(tmp_path, python("a", "net_of"))
 
 
-def test_layers_write_where_that_is_allowed(tmp_path):
+def test_layers_write_only_to_allowed_folders(tmp_path):
     text = ('layer { name: "u" type: "Input" top: "u" input_param { shape { dim: 2 } } }\n'
             'layer { name: "o" type: "HDF5Output" bottom: "data" bottom: "u" '
             f'hdf5_output_param {{ file_name: "{tmp_path}/in/rows.h5" }} }}')
@@ -149,7 +149,7 @@ def test_layers_write_where_that_is_allowed(tmp_path):
         ferry.Net(caffe._state.device(), tmp_path / "net.prototxt")
 
 
-def test_layers_compute_and_go_back(tmp_path):
+def test_layers_run_forward_and_backward(tmp_path):
     net = net_of(tmp_path, python("a", "Times", param="3") + python("b", "Times", "a", "-2"))
     assert np.array_equal(net.forward(data=X)["b"], -6 * X)
     assert isinstance(net.layers[1], Times) and net.layers[1].factor == 3 and net.layers[1].phase == 1
@@ -159,13 +159,13 @@ def test_layers_compute_and_go_back(tmp_path):
     assert np.array_equal(net.forward()["b"], [[-6, -6]])
 
 
-def test_a_top_has_as_many_as_the_values_say(tmp_path):
+def test_the_shape_of_a_top_may_depend_on_values(tmp_path):
     net = net_of(tmp_path, python("a", "Positive") + python("b", "Times", "a", "2"))
     assert np.array_equal(net.forward(data=X)["b"], [2, 6, 10, 12])
     assert np.array_equal(net.forward(data=-X)["b"], [4, 8])
 
 
-def test_a_layer_has_parameters_which_keep_what_setup_wrote(tmp_path):
+def test_parameters_of_a_layer_keep_the_values_of_setup(tmp_path):
     net = net_of(tmp_path, python("a", "Learns"), caffe.TRAIN)
     assert np.array_equal(net.params["a"][0].data, [5, 5, 5])
     assert np.array_equal(net.forward(data=X)["a"], X + 5)
@@ -178,7 +178,7 @@ def test_a_layer_has_parameters_which_keep_what_setup_wrote(tmp_path):
     assert np.array_equal(again.forward(data=X)["a"], X + 1)
 
 
-def test_what_a_layer_raises_is_what_one_gets(tmp_path):
+def test_an_exception_of_a_layer_reaches_the_caller(tmp_path):
     with pytest.raises(LookupError, match="in setup"):
         net_of(tmp_path, python("a", "Fails", param="setup"))
     with pytest.raises(ModuleNotFoundError, match="nowhere"):
@@ -212,7 +212,7 @@ def test_an_interrupt_waits_for_the_end_of_a_pass(tmp_path):
     assert np.array_equal(net.forward(data=X)["b"], 6 * X)
 
 
-def test_an_exception_that_was_lost_is_not_told_later(tmp_path):
+def test_an_earlier_callback_exception_is_not_raised_for_a_later_error(tmp_path):
     def fail():
         raise ferry.Unsupported("old")
 

@@ -93,7 +93,7 @@ def test_a_layers_phase_is_a_number_with_a_name(tmp_path, phase, name):
     assert net.forward()["t"][0] == phase
 
 
-def test_a_part_runs_on_a_shape_that_layers_behind_it_do_not_fit(net):
+def test_a_range_runs_on_a_shape_that_later_layers_do_not_accept(net):
     x = np.random.default_rng(1).standard_normal((1, 2, 9, 11)).astype("f4")
     net.blobs["data"].reshape(*x.shape)
     net.blobs["data"].data[...] = x
@@ -122,7 +122,7 @@ def ran(cwd, *arguments):
 SAYS = "import sys, caffe\nprint(__name__, sys.argv[1:], caffe.__name__, bool(__spec__))\n"
 
 
-def test_a_script_that_is_not_there_is_one_line(tmp_path):
+def test_a_missing_script_prints_one_error_line(tmp_path):
     done = ran(tmp_path, "nowhere.py")
     assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
     assert "can't open file" in done.stderr and "nowhere.py" in done.stderr and "No such file" in done.stderr
@@ -138,7 +138,7 @@ def test_a_module_runs_as_by_python_itself(tmp_path):
         assert done.stdout == "__main__ ['-x', '1'] ferry.caffe True\n", done.stderr
 
 
-def test_a_module_that_cannot_run_is_one_line(tmp_path):
+def test_a_module_that_cannot_run_prints_one_error_line(tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "__init__.py").write_text("")
     for name, said in (("nowhere", "No module named nowhere"), ("no.where", "No module named no"),
@@ -149,7 +149,7 @@ def test_a_module_that_cannot_run_is_one_line(tmp_path):
     assert done.returncode == 1 and "usage" in done.stderr
 
 
-def test_what_a_script_raises_is_python_as_usual(tmp_path):
+def test_an_exception_of_a_script_prints_a_traceback(tmp_path):
     (tmp_path / "raises.py").write_text("import sys\nif sys.argv[1:]:\n    sys.exit(7)\nopen('nowhere')\n")
     assert ran(tmp_path, "raises.py", "x").returncode == 7
     done = ran(tmp_path, "raises.py")

@@ -36,7 +36,7 @@ def expected(x=X, weight=WEIGHT):
     return 2 * np.maximum(x @ weight.T, 0)
 
 
-def test_a_net_has_pycaffes_parts(net):
+def test_a_net_has_the_attributes_of_pycaffe(net):
     assert net.inputs == ["data"] and net.outputs == ["twice"]
     assert list(net.blobs) == net._blob_names == ["data", "ip", "relu", "twice"]
     assert list(net.layer_dict) == net._layer_names == ["data", "ip", "relu", "twice"]
@@ -63,7 +63,7 @@ def test_inputs_are_written_in_place_or_given(net):
         net.forward(data=X[:1])
 
 
-def test_arrays_that_are_kept_stay_the_nets(net):
+def test_kept_arrays_share_the_memory_of_the_net(net):
     data, weight, out = net.blobs["data"].data, net.params["ip"][0].data, net.blobs["twice"].data
     for k in (1, 2, 3):
         data[...] = X * k
@@ -105,7 +105,7 @@ def test_torch_has_the_same_memory(net):
     assert np.allclose(net.forward()["twice"], expected())
 
 
-def test_a_part_runs_and_goes_back(net):
+def test_a_range_of_layers_runs_forward_and_backward(net):
     net.blobs["ip"].data[...] = [[1, -1, 2]] * 2
     out = net.forward(start="relu", end="relu")
     assert list(out) == ["relu"] and np.array_equal(out["relu"][0], [1, 0, 2])
@@ -130,7 +130,7 @@ def test_more_than_a_batch(net):
     assert np.allclose(back["data"], 2 * (many @ WEIGHT.T > 0) @ WEIGHT)
 
 
-def test_a_blob_takes_another_shape(net):
+def test_an_input_blob_can_be_reshaped(net):
     net.blobs["data"].reshape(1, 4)
     net.reshape()
     assert net.blobs["twice"].data.shape == (1, 3)
@@ -164,7 +164,7 @@ def test_parameters_are_shared(net, prototxt):
     assert np.allclose(other.forward(data=X)["twice"], expected(weight=WEIGHT + 2))
 
 
-def test_who_wants_to_see_each_layer_does(net):
+def test_layer_callbacks_are_called_for_each_layer(net):
     seen = []
     net.before_forward(lambda i: seen.append(("before", i)))
     net.after_forward(lambda i: seen.append(("after", i)))
@@ -265,7 +265,7 @@ def test_train_pys_calls_with_one_device(solver_file):
         solver.add_callback(calls.clear)
 
 
-def test_what_there_is_one_of():
+def test_functions_for_one_device_return_fixed_values():
     assert caffe.solver_count() == 1 and caffe.solver_rank() == 0 and not caffe.has_nccl()
     with pytest.raises(NotImplementedError):
         caffe.set_solver_count(2)
@@ -279,7 +279,7 @@ def test_what_there_is_one_of():
     caffe.set_mode_cpu()
 
 
-def test_a_gpu_that_is_not_there_is_a_warning(device, monkeypatch):
+def test_a_missing_gpu_is_a_warning(device, monkeypatch):
     if device.properties.plugin != "cpu":
         pytest.skip("the device is no CPU")
     monkeypatch.delenv("FERRY_BACKEND", raising=False)

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(not os.path.isdir(FOLDER), reason="FERRY_TEST_DA
 
 
 @pytest.mark.parametrize("folder, prototxt, model, case", CASES, ids=[case[1] for case in CASES])
-def test_every_blob_is_caffes(folder, prototxt, model, case):
+def test_every_blob_matches_caffe(folder, prototxt, model, case):
     at = os.path.join(FOLDER, folder)
     net = caffe.Net(os.path.join(at, prototxt + ".prototxt"), os.path.join(at, model + ".caffemodel"), caffe.TEST)
     stored = np.load(os.path.join(at, case + ".npz"))

@@ -142,7 +142,7 @@ def test_nets_that_share_weights_run_on_a_thread_each(prototxt):
     assert all(np.array_equal(net.params["conv"][0].data, weights) for net in nets)
 
 
-def test_nets_are_joined_from_both_sides_while_they_run(prototxt):
+def test_two_threads_share_parameters_of_running_nets_with_each_other(prototxt):
     nets = [caffe.Net(prototxt, caffe.TEST) for _ in range(2)]
     x = some(1)
 

@@ -46,7 +46,7 @@ def test_a_blob_shares_numpys_memory(device):
     assert sys.getrefcount(array) == references
 
 
-def test_what_the_device_computes_comes_into_numpys_array(device):
+def test_results_of_the_device_are_in_the_shared_numpy_array(device):
     array = np.ones(8, "f4")
     blob = ferry.from_dlpack(device, array)
     blob.scale(3)
@@ -97,7 +97,7 @@ def test_a_capsule_is_taken_once(device):
     assert blob.asum() == 3
 
 
-def test_what_is_refused_stays_its_owners(device):
+def test_a_refused_array_is_released(device):
     array = np.arange(12, dtype="f4").reshape(3, 4)
     references = sys.getrefcount(array)
     with pytest.raises(ferry.Unsupported):
@@ -107,7 +107,7 @@ def test_what_is_refused_stays_its_owners(device):
         ferry.from_dlpack(device, np.ones(2, "c8"))
 
 
-def test_a_copy_is_asked_for_by_version(device):
+def test_a_copy_is_requested_with_a_version(device):
     blob = ferry.from_array(device, np.ones(3, "f4"))
     capsule = blob.__dlpack__(max_version=(1, 1), copy=True)
     assert "dltensor_versioned" in repr(capsule)
@@ -117,7 +117,7 @@ def test_a_copy_is_asked_for_by_version(device):
         blob.__dlpack__(dl_device=(2, 7))
 
 
-def test_a_blob_takes_another_blobs_memory(device):
+def test_a_blob_adopts_the_memory_of_another_blob(device):
     first = ferry.from_array(device, np.arange(4, dtype="f4"))
     second = ferry.from_dlpack(device, first)
     if on_host(first):

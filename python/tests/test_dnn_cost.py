@@ -58,7 +58,7 @@ def cost(net, blobs):
 
 
 @pytest.mark.parametrize("count", (1, 2))
-def test_a_small_pass_costs_little_above_the_c_call(opened, count):
+def test_a_small_pass_has_little_overhead_over_the_c_call(opened, count):
     blobs = [np.full((1, 3, 12, 12), i + 1, np.float32) for i in range(count)]
     rounds = [cost(opened(), blobs) for _ in range(5)]
     assert min(rounds) < MOST, rounds

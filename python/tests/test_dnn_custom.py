@@ -98,7 +98,7 @@ def test_an_unknown_type_waits_for_its_class():
     assert net.getLayerNames() == ("p", "c", "q")
 
 
-def test_what_a_class_gives_is_checked():
+def test_results_of_a_layer_class_are_checked():
     for kind, words in ((Wrong, r"shape \(1, 2, 4, 5\)"), (Failing, "of the program")):
         dnn.registerLayer("Mine", kind)
         with pytest.raises((dnn.error, ZeroDivisionError), match=words):

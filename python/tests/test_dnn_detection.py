@@ -29,7 +29,7 @@ def test_clip_cuts_boxes_to_the_picture():
 
 
 @pytest.mark.parametrize("fields", ("", "clip: true"))
-def test_rows_are_opencvs(fields):
+def test_rows_match_opencv(fields):
     cv2 = pytest.importorskip("cv2")
     if not cv2.__version__.startswith("4") or tuple(map(int, cv2.__version__.split(".")[:2])) < (4, 14):
         pytest.skip("the OpenCV of the comparison is 4.14 or a later 4")

@@ -41,7 +41,7 @@ def test_resizing_gives_the_numbers_of_opencv_4_14():
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_blobs_are_opencvs(cv2, seed):
+def test_blobs_match_opencv(cv2, seed):
     random = np.random.RandomState(seed)
     channels = (0, 1, 3, 4)[seed % 4]
     shape = tuple(random.randint(4, 60, 2)) + ((channels,) if channels else ())
@@ -76,7 +76,7 @@ def test_a_letterbox_has_the_image_in_a_border():
 
 
 @pytest.mark.parametrize("seed", range(120))
-def test_blobs_by_parameters_are_opencvs(cv2, seed):
+def test_blobs_with_parameters_match_opencv(cv2, seed):
     random = np.random.RandomState(seed)
     shape = (*random.randint(8, 60, 2), *((), (1,), (3,), (4,))[seed % 4])
     image = (random.rand(*shape) * 255).astype(("u1", "f4")[seed // 8 % 2])
@@ -99,7 +99,7 @@ def test_blobs_by_parameters_are_opencvs(cv2, seed):
         assert ours.blobRectToImageRect(boxes[0], of) == theirs.blobRectToImageRect(boxes[0], of)
 
 
-def test_images_come_back():
+def test_images_from_blob_reverses_blob_from_image():
     image, = dnn.imagesFromBlob(dnn.blobFromImage(IMAGE))
     assert np.array_equal(image, IMAGE) and image.dtype == np.float32
     assert dnn.imagesFromBlob(np.zeros((2, 1, 3, 4), "f4"))[1].shape == (3, 4)
@@ -131,7 +131,7 @@ def test_images_come_back():
     (lambda: dnn.NMSBoxes([[0, 0, 1]], [0.5], 0.1, 0.3), -215),
     (lambda: dnn.NMSBoxes([[0, 0, 1, 1]], [0.5], -1, 0.3), -215),
     (lambda: dnn.softNMSBoxes([[0, 0, 1, 1]], [0.5], 0, 0.3, sigma=-1), -215)))
-def test_bad_arguments_are_errors_of_cv2s_form(call, code):
+def test_invalid_arguments_are_errors_of_the_form_of_cv2(call, code):
     with pytest.raises(dnn.error) as raised:
         call()
     assert raised.value.code == code and f"({code}:" in str(raised.value) and raised.value.func
@@ -151,7 +151,7 @@ def test_boxes_are_suppressed():
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_suppression_is_opencvs(cv2, seed):
+def test_suppression_matches_opencv(cv2, seed):
     random = np.random.RandomState(seed)
     count = random.randint(1, 60)
     boxes, scores = random.rand(count, 4) * 40 + [0, 0, 1, 1], random.rand(count).astype("f4")

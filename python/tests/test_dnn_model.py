@@ -31,7 +31,7 @@ def tried(others, run, wanted=None):
     return result
 
 
-def test_an_image_goes_through_the_parameters(others):
+def test_an_image_is_transformed_by_the_parameters(others):
     def run(of):
         model = of.Model(opened(given(1, 3, 4, 4) + SAME, of))
         model.setInputParams(0.5, (6, 5), (1, 2, 3), True, True)
@@ -153,7 +153,7 @@ def test_a_script_runs_unchanged(script, tmp_path):
     assert done.returncode == 2 and done.stderr.count("\n") == 1
 
 
-def test_it_works_without_cv2(script, tmp_path):
+def test_dnn_works_without_cv2(script, tmp_path):
     hidden = "import sys\nsys.modules['cv2'] = None\nimport ferry.dnn as dnn, numpy as np\n"
     done = ran("-c", hidden + """
 net = dnn.readNetFromCaffe(sys.argv[1])

@@ -43,12 +43,12 @@ def surfaces(cv4):
         for owner in CLASSES]
 
 
-def test_each_name_is_there_or_has_its_reason(surfaces):
+def test_each_missing_name_has_a_reason(surfaces):
     lacking = {(owner, name) if owner else name for owner, theirs, ours in surfaces for name in theirs - ours}
     assert lacking == left_out() & lacking, sorted(map(str, lacking - left_out()))
 
 
-def test_no_reason_is_out_of_date(surfaces):
+def test_no_present_name_has_a_reason(surfaces):
     present = {(owner, name) if owner else name for owner, _, ours in surfaces for name in ours}
     assert not left_out() & present
 
@@ -94,7 +94,7 @@ def test_each_function_takes_opencvs_arguments(cv4):
 
 
 @pytest.mark.skipif(not DET1.exists(), reason="FERRY_TEST_DATA names no models")
-def test_overloads_by_name_give_what_opencvs_give(cv4):
+def test_overloads_with_keywords_match_opencv(cv4):
     results = []
     for module in cv4, dnn:
         net = module.readNet(framework="caffe", bufferConfig=bytearray(DET1.with_suffix(".prototxt").read_bytes()),

@@ -60,7 +60,7 @@ def chain():
     return net
 
 
-def test_a_layers_own_output_is_had_whatever_is_done_in_place(chain):
+def test_a_layer_output_is_not_changed_by_later_layers_in_place(chain):
     shifted, positive = X + 1, np.maximum(X + 1, 0)
     assert np.array_equal(chain.forward(), 2 * positive) and np.array_equal(chain.forward("r"), positive)
     assert np.array_equal(chain.forward("p"), shifted)
@@ -79,7 +79,7 @@ def test_all_outputs_of_a_layer():
     assert net.getLayer("s").outputNameToIndex("b") == 1 and net.getLayer("s").outputNameToIndex("c") == -1
 
 
-def test_a_silence_gives_its_input():
+def test_a_silence_layer_returns_its_inputs():
     text = (given(1, 2, 3, 3) + 'layer { name: "p" type: "Power" bottom: "data" top: "p" power_param { shift: 1 } } '
             'layer { name: "q" type: "ReLU" bottom: "p" top: "q" } '
             'layer { name: "s" type: "Silence" bottom: "p" bottom: "q" }')
@@ -105,7 +105,7 @@ def test_names_and_numbers(chain):
     assert ins[0][0].dtype == np.int32 and np.array_equal(chain.forward(), 2 * np.maximum(X + 1, 0))
 
 
-def test_results_are_the_callers_alone(chain):
+def test_results_do_not_share_memory_with_the_net(chain):
     kept = []
     for k in range(4):
         chain.setInput(X + k)
@@ -261,7 +261,7 @@ def test_parameters_are_read_and_written(tmp_path):
     assert not dnn.readNet("caffe", bytearray(weights), bytearray(text.encode())).empty()
 
 
-def test_weights_in_memory_wait_for_a_shape(tmp_path):
+def test_weights_in_memory_are_loaded_when_the_input_has_a_shape(tmp_path):
     ip = 'layer { name: "ip" type: "InnerProduct" bottom: "data" top: "y" inner_product_param { num_output: 3 } }'
     (tmp_path / "ip.prototxt").write_text(given(1, 2) + ip)
     kept = caffe.Net(str(tmp_path / "ip.prototxt"), caffe.TEST)
@@ -301,7 +301,7 @@ def test_weights_in_memory_wait_for_a_shape(tmp_path):
     (lambda: opened(CHAIN).getLayer(99), -204),
     (lambda: opened(CHAIN).setInputShape("nobody", [1]), -2),
     (lambda: dnn.Net().forward(), -215)))
-def test_what_is_wrong_is_an_error_of_cv2s_form(call, code):
+def test_errors_have_the_form_of_cv2_error(call, code):
     with pytest.raises(dnn.error) as raised:
         call()
     assert raised.value.code == code and re.search(rf"error: \({code}:.*in function '\w+'", str(raised.value))
@@ -323,7 +323,7 @@ def test_an_unknown_layer_is_an_error(chain):
     assert opened('name: "x" input: "data" # nothing else').empty()
 
 
-def test_a_net_goes_where_its_target_says(chain, monkeypatch):
+def test_the_target_selects_the_device_of_a_net(chain, monkeypatch):
     chain.setPreferableBackend(dnn.DNN_BACKEND_OPENCV)
     chain.setPreferableTarget(dnn.DNN_TARGET_CPU)
     assert same(chain.forward(), 2 * np.maximum(X + 1, 0))
@@ -378,7 +378,7 @@ def files(model):
 
 @needs_data
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: os.path.basename(model[0]))
-def test_a_model_gives_what_opencv_gives(cv4, model):
+def test_a_model_matches_opencv(cv4, model):
     one, other = cv4.readNetFromCaffe(*files(model)), dnn.readNetFromCaffe(*files(model))
     shape, = other._main.input_shapes.values()
     x = np.random.RandomState(0).uniform(-1, 1, shape).astype("f4")
@@ -424,7 +424,7 @@ def test_a_convolution_has_the_name_of_its_top():
 
 
 @needs_data
-def test_detections_are_stored_facts():
+def test_detections_equal_stored_results_of_opencv():
     """OpenCV 4.14's detections, with zeros up to keep_top_k."""
     net = dnn.readNetFromCaffe(*files(("wechat_detect/detect",) * 2))
     stored = np.load(os.path.join(DATA, "wechat_detect", "detect.opencv_ref.npz"))

@@ -94,7 +94,7 @@ def test_the_caller_chooses_the_layout_of_hdf5(tmp_path):
         ferry.save(tmp_path / "a.npz", {"w": ARRAYS["w"]}, layout="weights")
 
 
-def test_what_was_there_stays_where_writing_fails(tmp_path):
+def test_a_failed_save_keeps_the_old_file(tmp_path):
     path = tmp_path / "a.npz"
     ferry.save(path, {"w": ARRAYS["w"]})
     with pytest.raises(ferry.Unsupported, match="complex64"):

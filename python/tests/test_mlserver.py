@@ -117,14 +117,14 @@ def test_metadata_is_that_of_the_net(server):
 
 
 @pytest.mark.parametrize("batch", [1, 3])
-def test_answers_over_http_are_the_nets(server, net, batch):
+def test_answers_over_http_equal_the_net(server, net, batch):
     pixels = _pixels(batch)
     found = _ask(server[0], {"id": "a", "inputs": [_entry(pixels)]})
     assert found["id"] == "a" and found["model_version"] == "v7"
     assert _array(found, "prob").tobytes() == net.forward(data=pixels)["prob"].tobytes()
 
 
-def test_a_kept_blob_is_an_output_that_may_be_asked_for(server, net):
+def test_a_kept_blob_is_an_output_on_request(server, net):
     pixels = _pixels()
     found = _ask(server[0], {"inputs": [_entry(pixels)], "outputs": [{"name": "conv"}]})
     net.forward(data=pixels)
@@ -132,7 +132,7 @@ def test_a_kept_blob_is_an_output_that_may_be_asked_for(server, net):
     assert _array(found, "conv").tobytes() == np.array(net.blobs["conv"].data).tobytes()
 
 
-def test_answers_over_grpc_are_the_nets(server, net):
+def test_answers_over_grpc_equal_the_net(server, net):
     import grpc  # pylint: disable=import-outside-toplevel
     from mlserver.grpc import dataplane_pb2, dataplane_pb2_grpc  # pylint: disable=import-outside-toplevel
     pixels = _pixels(2, seed=5)
@@ -155,7 +155,7 @@ def test_answers_over_grpc_are_the_nets(server, net):
     ({"shape": [1, 3, 4, 16]}, "ip"),
     ({"shape": [1, 12, 4, 4]}, "conv"),
 ], ids=["another_name", "integers", "flat", "wider", "empty", "other_sides", "other_channels"])
-def test_a_bad_request_is_one_error_and_the_model_stays(server, net, change, words):
+def test_an_invalid_request_is_one_error_and_the_model_stays_loaded(server, net, change, words):
     pixels = _pixels()
     with pytest.raises(urllib.error.HTTPError) as caught:
         _ask(server[0], {"inputs": [_entry(pixels, **change)]})
@@ -165,7 +165,7 @@ def test_a_bad_request_is_one_error_and_the_model_stays(server, net, change, wor
     assert _array(found, "prob").tobytes() == net.forward(data=pixels)["prob"].tobytes()
 
 
-def test_an_output_that_is_not_there_is_refused(server):
+def test_a_missing_output_is_refused(server):
     with pytest.raises(urllib.error.HTTPError) as caught:
         _ask(server[0], {"inputs": [_entry(_pixels())], "outputs": [{"name": "ip"}]})
     assert "the net has prob, conv" in json.load(caught.value)["error"]
@@ -184,7 +184,7 @@ def _refused(folder, name, settings):
     return str(caught.value)
 
 
-def test_a_folder_that_cannot_be_served_is_refused_in_words(tmp_path, folder):
+def test_a_folder_that_cannot_be_served_is_refused_with_a_reason(tmp_path, folder):
     assert "no net.prototxt" in _refused(tmp_path, "readme", {})
     (tmp_path / "net.prototxt").write_text((folder / "tiny/net.prototxt").read_text())
     assert "'devise' is unknown" in _refused(tmp_path, "readme", {"extra": {"devise": "cpu"}})

@@ -58,7 +58,7 @@ def other_works():
 
 @pytest.mark.parametrize("first", ("ferry", "other"))
 @pytest.mark.parametrize("name", USES)
-def test_both_read_and_write_hdf5_in_one_process(name, first, tmp_path):
+def test_ferry_and_other_packages_use_hdf5_in_one_process(name, first, tmp_path):
     if importlib.util.find_spec(name) is None:
         pytest.skip(f"there is no {name} in this Python")
     parts = [FERRY, USES[name]] if first == "ferry" else [USES[name], FERRY]

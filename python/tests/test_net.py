@@ -128,7 +128,7 @@ def test_a_net_may_round_to_bf16(device, prototxt):
         ferry.Net(device, prototxt, precision="half")
 
 
-def test_a_net_says_what_it_has(device, prototxt):
+def test_a_net_lists_its_blobs_and_layers(device, prototxt):
     net = ferry.Net(device, prototxt, keep="*")
     assert net.layers == ["data", "ip", "relu", "prob"] and net.device == device
     assert list(net.inputs) == ["data"] and list(net.outputs) == ["prob"]
@@ -143,7 +143,7 @@ def test_a_net_says_what_it_has(device, prototxt):
     assert net.outputs["prob"].shape == (7, 3)
 
 
-def test_weights_go_to_a_file_and_back(device, prototxt, tmp_path):
+def test_weights_round_trip_through_a_file(device, prototxt, tmp_path):
     net = ferry.Net(device, prototxt)
     weight, bias = known(net)
     for name in ("small.caffemodel", "small.safetensors"):
@@ -156,7 +156,7 @@ def test_weights_go_to_a_file_and_back(device, prototxt, tmp_path):
         net.save(tmp_path / "small.txt")
 
 
-def test_losses_and_gradients_are_numpys(device, tmp_path):
+def test_losses_and_gradients_match_numpy(device, tmp_path):
     path = tmp_path / "loss.prototxt"
     path.write_text(TEXT + LOSS)
     net = ferry.Net(device, path, phase="train")
@@ -184,7 +184,7 @@ def test_blobs_of_a_net_outlive_it(device, prototxt):
     assert np.array_equal(param.data, weight)
 
 
-def test_what_is_wrong_is_said(device, prototxt, tmp_path):
+def test_errors_name_their_cause(device, prototxt, tmp_path):
     net = ferry.Net(device, prototxt)
     with pytest.raises(ferry.InvalidArgument, match="no input 'dota', but data"):
         net.forward(dota=np.ones((1, 4)))
@@ -211,7 +211,7 @@ def test_a_net_of_a_text_runs_with_and_without_plan_and_fusion(device):
         np.testing.assert_allclose(answer, answers[0], rtol=1e-5)
 
 
-def test_only_leaves_out_outputs_that_nothing_kept_needs(device):
+def test_only_omits_outputs_that_no_kept_blob_needs(device):
     net = ferry.Net(device, "small", text=TEXT, keep="ip", only=True)
     weight, bias = known(net)
     x = np.array([[1.0, -2, 3, 0.5]], "f4")

@@ -173,7 +173,7 @@ def test_batch_norm_and_scale_are_folded_into_the_weights(tmp_path, device):
     np.testing.assert_allclose(model.input_of("Conv", 2), 0.5 * a + b, rtol=1e-6)
 
 
-def test_without_folding_they_stay(tmp_path, device):
+def test_without_folding_batch_norm_and_scale_are_exported(tmp_path, device):
     net = net_of(device, CONV + NORM, (1, 3, 9, 9))
     statistics(net)
     ferry.export_onnx(net, tmp_path / "kept.onnx", fold=False)
@@ -200,7 +200,7 @@ def test_equal_nets_give_equal_bytes(tmp_path, device):
 
 
 @pytest.mark.parametrize("opset, version", [(11, 6), (12, 7), (13, 7), (15, 8), (19, 9), (22, 10)])
-def test_the_format_fits_the_operators(tmp_path, device, opset, version):
+def test_the_format_version_matches_the_operator_set(tmp_path, device, opset, version):
     _, model = exported(tmp_path, device, CONV, (1, 3, 9, 9), opset=opset, doc="d", properties={"k": "v"})
     assert (model.opset, model.message.integer(1)) == (opset, version)
     assert model.message.text(2) == "ferry" and model.message.text(6) == "d" and model.metadata == {"k": "v"}
@@ -263,7 +263,7 @@ def test_a_dynamic_batch_is_a_parameter(tmp_path, device):
     assert model.inputs == {"data": ["N", 3, 9, 9]} and model.outputs == {"ip": ["N", 5]}
 
 
-def test_layers_without_a_meaning_are_one_error(tmp_path, device):
+def test_layers_without_an_onnx_operator_are_one_error(tmp_path, device):
     body = ('layer { name: "p" type: "Pooling" bottom: "data" top: "p"\n'
             'pooling_param { kernel_size: 1 stride: 4 } }\n'
             'layer { name: "x" type: "DummyData" top: "x"\n'

@@ -23,14 +23,14 @@ def python(script, backend, **environment):
     return done.stdout
 
 
-def test_a_device_says_what_it_is(runtime, device):
+def test_a_device_reports_its_properties(runtime, device):
     assert device.name == f"{device.properties.plugin}:0"
     assert device in runtime.devices() and device == runtime.device(device.name)
     assert any(line.ok and line.name == device.properties.plugin for line in runtime.report())
     assert ferry.library_version
 
 
-def test_counters_tell_what_moved(device):
+def test_counters_count_copies(device):
     before = device.stats()
     blob = ferry.Blob(device, (64,))
     blob.fill(1)
@@ -64,7 +64,7 @@ def test_errors_are_also_what_python_calls_them(device):
         ferry.Blob(device, (2,), "complex64")
 
 
-def test_memory_that_is_not_there_is_a_memory_error(device):
+def test_memory_exhaustion_is_a_memory_error(device):
     blob = ferry.Blob(device, (1 << 50,))
     with pytest.raises(MemoryError) as caught:
         blob.writing().__enter__()
@@ -96,7 +96,7 @@ def test_a_device_outlives_its_runtimes_close():
     assert blob.asum() == 6
 
 
-def test_closing_while_others_work_is_safe(device):
+def test_closing_during_work_of_other_threads_is_safe(device):
     blobs = [ferry.Blob(device, (1000,)) for _ in range(50)]
     seen = []
 
@@ -157,7 +157,7 @@ print(blob.asum())
     assert "sim:0" in out[0] and out[1] == "16.0"
 
 
-def test_libraries_that_are_not_there_are_an_import_error(tmp_path):
+def test_missing_libraries_are_an_import_error(tmp_path):
     done = subprocess.run([sys.executable, "-c", "import ferry"], capture_output=True, text=True,
                           check=False, env={**os.environ, "FERRY_LIBRARY_PATH": f"{tmp_path}:lib"})
     assert done.returncode == 1

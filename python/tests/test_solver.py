@@ -30,7 +30,7 @@ def weight(solver):
     return solver.net.params["ip"][0].data[0, 0]
 
 
-def test_steps_are_those_of_plain_numbers(solver):
+def test_steps_match_a_computation_in_plain_numbers(solver):
     assert solver.iter == 0 and solver.max_iter == 10 and solver.iter_size == 1
     value = 0.0
     for i in range(3):
@@ -50,7 +50,7 @@ def test_an_update_by_hand(solver):
     assert solver.iter == 1 and weight(solver) == pytest.approx(-0.2)
 
 
-def test_who_wants_to_know_is_told_and_may_end_it(solver):
+def test_an_iteration_callback_can_stop_the_solver(solver):
     told = []
     solver.on_iteration(told.append)
     solver.step(2)
@@ -69,7 +69,7 @@ def test_who_wants_to_know_is_told_and_may_end_it(solver):
     assert solver.solve() and solver.iter == 10
 
 
-def test_an_interrupt_ends_it_between_two_iterations(solver):
+def test_an_interrupt_ends_training_between_two_iterations(solver):
     interrupts = []
 
     def strike(event):
@@ -85,7 +85,7 @@ def test_an_interrupt_ends_it_between_two_iterations(solver):
     assert solver.step(1) and solver.iter == 3
 
 
-def test_gradients_may_be_changed(solver):
+def test_gradients_can_be_changed(solver):
     seen = []
 
     def halve(ready):
@@ -104,7 +104,7 @@ def test_gradients_may_be_changed(solver):
     solver.step(1)
 
 
-def test_test_nets_are_scored_and_looked_at(device, tmp_path):
+def test_test_nets_are_scored_and_accessible(device, tmp_path):
     solver = ferry.Solver(device, tmp_path / "line.prototxt", keep="*",
                           text=NET + "test_iter: 1 test_interval: 2")
     told = []
@@ -116,7 +116,7 @@ def test_test_nets_are_scored_and_looked_at(device, tmp_path):
     assert "z" in net.blobs and np.allclose(net.blobs["z"].data, net.blobs["y"].data)
 
 
-def test_it_goes_on_where_it_was(device, tmp_path, solver):
+def test_a_solver_resumes_from_a_snapshot(device, tmp_path, solver):
     solver.step(2)
     path = solver.snapshot()
     assert os.path.exists(path) and path.endswith("_iter_2.solverstate")
@@ -131,7 +131,7 @@ def test_it_goes_on_where_it_was(device, tmp_path, solver):
         again.restore(tmp_path / "nowhere.solverstate")
 
 
-def test_nets_outlive_it_and_errors_have_their_place(device, tmp_path, solver):
+def test_nets_outlive_their_solver_and_errors_name_the_file(device, tmp_path, solver):
     net = solver.net
     solver.step(1)
     solver.close()

@@ -209,7 +209,7 @@ def batches(net, n):
     return out
 
 
-def test_draws_are_those_of_the_seed(device, windows):
+def test_random_windows_depend_only_on_the_seed(device, windows):
     folder = windows[0]
     first, again = (batches(open_net(device, folder, seed=3), 3) for _ in range(2))
     other = batches(open_net(device, folder, seed=4), 3)
@@ -252,7 +252,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize("parameters, text, word", BROKEN)
-def test_what_is_wrong_is_one_error(device, windows, parameters, text, word):
+def test_invalid_window_files_give_one_error(device, windows, parameters, text, word):
     folder = windows[0]
     if text is not None:
         (folder / "windows.txt").write_text(text)

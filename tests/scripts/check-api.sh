@@ -61,7 +61,7 @@ finds() {
     fi
 }
 
-finds a_header_in_order_passes 'FERRY_API int ferry_blob_entry_count(const ferry_blob *b);' ''
+finds a_correct_header_passes 'FERRY_API int ferry_blob_entry_count(const ferry_blob *b);' ''
 finds a_foreign_noun_is_found 'FERRY_API int ferry_copy(void);' 'blob.h: ferry_copy: no noun of this header'
 finds a_count_by_another_name_is_found 'FERRY_API int ferry_blob_n_axes(void);' \
     'blob.h: ferry_blob_n_axes: counts end in _count'
@@ -73,7 +73,7 @@ finds a_predicate_that_is_an_int_is_found 'FERRY_API int ferry_blob_is_small(voi
 nouns "$FERRY_TEST_SRCDIR/doc/design/api.md" >"$scratch/table"
 check the_table_of_nouns_is_read test -s "$scratch/table"
 set -- "$FERRY_TEST_SRCDIR"/include/ferry/*.h
-check there_are_functions test "$(functions "$@" | wc -l)" -gt 200
+check the_tree_has_functions test "$(functions "$@" | wc -l)" -gt 200
 check the_headers_keep_the_rules faults "$scratch/table" "$@"
 
 finish api

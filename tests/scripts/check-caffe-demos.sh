@@ -113,7 +113,7 @@ cascade() {
 check windows_as_files_compile "$CXX" -std=c++11 -w -I"$opencv" -c "$source/tests/cxx/windows.cpp" -o "$work/windows.o"
 check a_recorder_of_passes_compiles "$CXX" -std=c++11 -Wall -Wextra -I"$source/include" -c "$source/tests/cxx/passes.cpp" \
     -o "$work/passes.o"
-check models_are_made nice -n 5 "$python" "$script" make "$work" "$FERRY_TEST_DATA"
+check the_models_are_generated nice -n 5 "$python" "$script" make "$work" "$FERRY_TEST_DATA"
 
 demo=weiliu89+caffe/examples/ssd/ssd_detect.cpp
 if has ssd_detect $demo; then

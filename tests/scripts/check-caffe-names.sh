@@ -34,9 +34,9 @@ messages() {
 }
 
 if command -v python3 >/dev/null && [ -z "$(printf '%s\n' $CFLAGS | grep '^-fsanitize')" ]; then
-    check the_message_classes_are_those_of_the_schema messages
+    check the_message_classes_match_the_schema messages
 else
-    skip the_message_classes_are_those_of_the_schema 'python3 cannot load the libraries here'
+    skip the_message_classes_match_the_schema 'python3 cannot load the libraries here'
 fi
 check a_program_in_caffes_style_compiles compiled "$FERRY_TEST_SRCDIR/tests/cxx/caffe.cpp" "$work/caffe"
 check layers_and_solvers_in_caffes_style_compile compiled "$FERRY_TEST_SRCDIR/tests/cxx/layers.cpp" "$work/layers"
@@ -59,11 +59,11 @@ protobuf() {
 }
 
 if ! command -v protoc >/dev/null || ! pkg-config --exists protobuf; then
-    skip a_programs_own_messages_are_taken 'protoc and libprotobuf were not found'
+    skip messages_compiled_by_the_program_are_used 'protoc and libprotobuf were not found'
 elif [ -n "$(printf '%s\n' $CFLAGS | grep '^-fsanitize')" ]; then
-    skip a_programs_own_messages_are_taken 'libprotobuf is not built with the sanitizer'
+    skip messages_compiled_by_the_program_are_used 'libprotobuf is not built with the sanitizer'
 else
-    check a_programs_own_messages_are_taken protobuf
+    check messages_compiled_by_the_program_are_used protobuf
 fi
 for program in caffe layers; do
     for case in $("$work/$program"); do

@@ -15,8 +15,8 @@ made() {
 }
 
 case " ${FERRY_TEST_PLUGINS-} " in
-*" sim "*) check the_page_of_kinds_is_that_of_the_code made ;;
-*) skip the_page_of_kinds_is_that_of_the_code 'sim was not built' ;;
+*" sim "*) check the_page_of_kinds_matches_the_code made ;;
+*) skip the_page_of_kinds_matches_the_code 'sim was not built' ;;
 esac
 
 finish kinds

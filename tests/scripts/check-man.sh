@@ -106,12 +106,12 @@ profile) pass a_group_that_the_page_lacks_is_found ;;
 esac
 sed -i 's/^.*\\-\\-shuffle.*$//' "$scratch/ferry-dataset.1"
 case $(lacking "$table") in
-'dataset --shuffle') pass a_page_without_an_option_is_found ;;
-*) fail a_page_without_an_option_is_found "$(lacking "$table")" ;;
+'dataset --shuffle') pass a_page_that_lacks_an_option_is_found ;;
+*) fail a_page_that_lacks_an_option_is_found "$(lacking "$table")" ;;
 esac
 if command -v groff >/dev/null; then
     pages "$table"
-    check the_pages_are_clean clean "$scratch"/*.1 "$man"/*.[357]
+    check the_pages_have_no_groff_warning clean "$scratch"/*.1 "$man"/*.[357]
     printf '.TH X 1\n.SH NAME\nx \\- y\n.nosuch\n' >"$scratch/bad.1"
     if clean "$scratch/bad.1" >/dev/null; then
         fail an_unknown_request_is_found
@@ -119,6 +119,6 @@ if command -v groff >/dev/null; then
         pass an_unknown_request_is_found
     fi
 else
-    skip the_pages_are_clean 'there is no groff'
+    skip the_pages_have_no_groff_warning 'there is no groff'
 fi
 finish man

@@ -97,21 +97,21 @@ fi
 for n in 1 2 4; do
     solver "of$n" $((8 / n)) "$run"
     if launch "$n" "$FERRY_TEST_COMMAND" train "of$n.prototxt" --log "of$n.jsonl" >out 2>&1; then
-        check "losses_of_${n}_ranks_are_those_of_one_with_all_records" same_losses one.jsonl "of$n.jsonl" 4
-        check "weights_of_${n}_ranks_are_those_of_one_with_all_records" same_weights one "of$n"
+        check "losses_of_${n}_ranks_equal_those_of_one_process_with_all_records" same_losses one.jsonl "of$n.jsonl" 4
+        check "weights_of_${n}_ranks_equal_those_of_one_process_with_all_records" same_weights one "of$n"
     else
         fail "${n}_ranks_train_together" "$(tail -20 out)"
     fi
 done
 if [ "$(grep -c '] Optimization Done' out)" -eq 2 ]; then # solver and command say it
-    pass rank_0_alone_speaks
+    pass only_rank_0_prints
 else
-    fail rank_0_alone_speaks "$(cat out)"
+    fail only_rank_0_prints "$(cat out)"
 fi
 if [ "$(grep -c 'ferry] 4 ranks train one net, with 8 images an iteration in all$' out)" -eq 1 ]; then
-    pass ranks_and_images_of_all_are_said_once
+    pass the_number_of_ranks_and_images_is_printed_once
 else
-    fail ranks_and_images_of_all_are_said_once "$(cat out)"
+    fail the_number_of_ranks_and_images_is_printed_once "$(cat out)"
 fi
 
 resumes() {
@@ -122,7 +122,7 @@ resumes() {
             "$FERRY_TEST_COMMAND" diff --tolerance 1e-5 "one_iter_$k.caffemodel" "of2_iter_$k.caffemodel" || return 1
         done
 }
-check two_ranks_go_on_from_a_snapshot_of_four resumes
+check two_ranks_resume_a_snapshot_of_four resumes
 
 # ---- ends -------------------------------------------------------------------------------------------
 
@@ -185,18 +185,18 @@ kill -9 "$(cat pid.1)"
 check all_ranks_end_within_5_s_when_one_is_killed ended
 wait "$launched"
 status=$?
-check a_killed_rank_is_a_failure test "$status" -ne 0
+check a_killed_rank_fails_the_command test "$status" -ne 0
 check the_snapshot_is_whole whole killed
 
 start asked 2
 kill -TERM "$(cat pid.1)"
-check all_ranks_end_when_one_is_asked_to ended
+check all_ranks_stop_when_one_is_requested_to ended
 wait "$launched"
 status=$?
 if [ "$status" -eq 0 ] && grep -q 'Optimization stopped early' out; then
-    pass a_requested_end_is_a_success_with_a_snapshot
+    pass a_requested_stop_writes_a_snapshot_and_exits_with_0
 else
-    fail a_requested_end_is_a_success_with_a_snapshot "status $status" "$(tail -5 out)"
+    fail a_requested_stop_writes_a_snapshot_and_exits_with_0 "status $status" "$(tail -5 out)"
 fi
 
 # The tenth picture of the list does not exist; without shuffling rank 1 reads it.
@@ -207,7 +207,7 @@ sed -i 's/shuffle: true/shuffle: false/' fails.net
 launch 2 sh rank.sh "$FERRY_TEST_COMMAND" train fails.prototxt >out 2>&1
 status=$?
 check all_ranks_end_when_one_fails ended
-check a_failed_rank_is_a_failure test "$status" -ne 0
+check a_failed_rank_fails_the_command test "$status" -ne 0
 if grep -q 'ferry: .*nowhere.png' out && grep -q 'ferry: rank 1: .*nowhere.png' out; then
     pass each_rank_reports_the_failed_rank_and_its_error
 else

@@ -33,7 +33,7 @@ cases() {
         said=$((said + 1))
     done <"$scratch/out"
     if [ "$status" -ne 0 ] && ! grep -q '^FAIL' "$scratch/out" || [ "$said" -eq 0 ]; then
-        fail "ranks_$1_come_to_their_end" "status $status" "$(cat "$scratch/out" "$scratch/err")"
+        fail "ranks_$1_finish" "status $status" "$(cat "$scratch/out" "$scratch/err")"
     fi
 }
 
@@ -72,7 +72,7 @@ says the_other_ranks_report_the_reason "$scratch/out" '^2: -16 rank 1: a plug wa
 FERRY_BACKEND=sim launch 2 "$program" told >"$scratch/out" 2>"$scratch/err"
 status=$?
 says a_rank_that_waits_for_an_ended_rank_has_its_message "$scratch/out" '^1: -16 rank 0: the data are not there$'
-check the_exit_status_is_not_zero test "$status" -ne 0
+check a_failed_run_exits_with_nonzero_status test "$status" -ne 0
 FERRY_BACKEND=cpu launch 2 "$program" apart >"$scratch/out" 2>"$scratch/err"
 says an_error_on_the_world_communicator_is_an_error_too "$scratch/out" '^1: -16 rank 1 of 2: MPI_[A-Za-z]* of 700 x F32, data of "numbers": .'
 FERRY_BACKEND=cpu launch 2 "$program" twice >"$scratch/out" 2>"$scratch/err"

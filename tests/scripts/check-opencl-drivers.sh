@@ -41,9 +41,9 @@ says a_missing_driver_is_reported_beside_other_devices "$out" \
     'opencl has no device: clGetPlatformIDs: CL_PLATFORM_NOT_FOUND_KHR: no OpenCL driver'
 says another_device_is_selected "$out" '*  cpu:0'
 if with none opencl >/dev/null; then
-    fail a_choice_of_opencl_alone_fails_without_a_driver
+    fail selecting_only_opencl_fails_without_a_driver
 else
-    says a_choice_of_opencl_alone_fails_without_a_driver "$(cat "$folder/err")" \
+    says selecting_only_opencl_fails_without_a_driver "$(cat "$folder/err")" \
         'CL_PLATFORM_NOT_FOUND_KHR'
 fi
 

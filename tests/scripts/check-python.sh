@@ -72,8 +72,8 @@ readme_example() {
 }
 
 case " $FERRY_TEST_BACKENDS " in
-*' cpu '*) check the_readmes_example_prints_what_it_says readme_example ;;
-*) skip the_readmes_example_prints_what_it_says 'the cpu plugin was not built' ;;
+*' cpu '*) check the_example_of_the_readme_prints_the_documented_output readme_example ;;
+*) skip the_example_of_the_readme_prints_the_documented_output 'the cpu plugin was not built' ;;
 esac
 
 # ---- installation --------------------------------------------------------------------------------
@@ -90,8 +90,8 @@ print(ferry.__version__, ferry.library_version)' "$work/site")
 }
 
 if "$python" -c 'import setuptools, wheel, pip' 2>/dev/null; then
-    check pip_installs_it installs
+    check pip_installs_the_wheel installs
 else
-    skip pip_installs_it 'there is no pip with setuptools and wheel (Debian: python3-pip)'
+    skip pip_installs_the_wheel 'there is no pip with setuptools and wheel (Debian: python3-pip)'
 fi
 finish python

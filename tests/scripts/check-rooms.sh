@@ -110,7 +110,7 @@ finds() {
 }
 
 build_tree
-finds a_tree_in_order_passes ''
+finds a_correct_tree_passes ''
 put core/low/low.h '' '#include "core/high/high.h"'
 put core/high/high.c ''
 finds an_include_that_goes_up_is_found \

@@ -25,7 +25,7 @@ for library in net io; do
     [ -e "$FERRY_TEST_BUILDDIR/.libs/libferry$library.so" ] || missing="libferry$library"
 done
 if [ -n "$missing" ]; then
-    skip the_pages_are_made "there is no $missing"
+    skip the_pages_are_generated "there is no $missing"
     finish site
 fi
 
@@ -117,7 +117,7 @@ shown() {
     done
 }
 
-check the_pages_are_made made
+check the_pages_are_generated made
 if [ "$failed" -eq 0 ]; then
     check every_exported_symbol_is_described symbols_are_described
     check every_header_has_a_page headers_have_pages
@@ -126,9 +126,9 @@ if [ "$failed" -eq 0 ]; then
     check bad_examples_are_found bad_examples_are_found
     chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || chromium=
     if [ -n "$chromium" ]; then
-        check ten_pages_are_shown shown
+        check ten_pages_are_rendered shown
     else
-        skip ten_pages_are_shown 'there is no Chromium'
+        skip ten_pages_are_rendered 'there is no Chromium'
     fi
 fi
 check wrong_links_are_found wrong_links_are_found

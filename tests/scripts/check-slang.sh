@@ -54,7 +54,7 @@ listed_are_all() {
     (cd "$FERRY_TEST_SRCDIR/kernels" && ls ./*.k) | sed 's|./\(.*\)[.]k|\1|' >"$scratch/all"
     cut -d ' ' -f 1 "$scratch/texts" | sort -u | cmp "$scratch/all" -
 }
-check the_list_has_all_texts listed_are_all
+check the_list_contains_all_texts listed_are_all
 
 while read -r text lanes; do
     # four vectors of outputs: only with enough registers
@@ -62,7 +62,7 @@ while read -r text lanes; do
     [ "$lanes" -eq 4 ] && vec=16
     check "${text}_with_${lanes}_vectors_is_valid" is_valid "$text" "$lanes" "$vec" 64
 done <"$scratch/texts"
-check lone_items_are_valid is_valid image 1 8 1
+check single_items_are_valid is_valid image 1 8 1
 check pointers_to_locals_are_refused refuses_pointers_to_locals
 
 finish slang

@@ -61,7 +61,7 @@ cat "$work/out"
 skipped=$(grep -c '^SKIP ' "$work/out")
 passed=$(grep -c '^pass ' "$work/out")
 failed=$(grep -c '^FAIL ' "$work/out")
-[ "$status" -eq 0 ] || [ "$failed" -gt 0 ] || fail triton_comes_to_its_end "exit status $status"
+[ "$status" -eq 0 ] || [ "$failed" -gt 0 ] || fail triton_exits "exit status $status"
 
 # ---- MLServer --------------------------------------------------------------------------------------
 

@@ -139,20 +139,20 @@ assert blob.data.sum() == 4") || { echo "import $order"; return 1; }
 }
 
 cd "$work" || exit 1
-check it_has_15_MB_at_most small_enough
+check the_wheel_has_at_most_15_MB small_enough
 if command -v auditwheel >/dev/null 2>&1; then
-    check auditwheel_confirms_its_tag tag_is_true
+    check auditwheel_confirms_the_tag tag_is_true
 else
-    skip auditwheel_confirms_its_tag 'there is no auditwheel (PyPI: auditwheel)'
+    skip auditwheel_confirms_the_tag 'there is no auditwheel (PyPI: auditwheel)'
 fi
-check pip_installs_it install
-check the_libraries_and_plugins_are_its_own uses_its_own
+check pip_installs_the_wheel install
+check python_loads_the_libraries_and_plugins_of_the_wheel uses_its_own
 for plugin in cpu sim; do check "its_plugin_${plugin}_passes_ferry_check" checks "$plugin"; done
 if [ "$(id -u)" -eq 0 ] && setpriv --reuid=65534 --regid=65534 --clear-groups \
     "$(realpath "$work/venv/bin/python")" -c '' 2>/dev/null; then
-    check it_works_where_its_group_may_write works_where_a_group_may_write
+    check the_wheel_works_in_a_group_writable_folder works_where_a_group_may_write
 else
-    skip it_works_where_its_group_may_write 'it takes root, setpriv, and a Python that other users may run'
+    skip the_wheel_works_in_a_group_writable_folder 'it takes root, setpriv, and a Python that other users may run'
 fi
 if [ -d "${FERRY_TEST_DATA-}/nets/squeezenet_dc" ]; then
     check a_picture_is_classified_within_10_s classifies
@@ -161,14 +161,14 @@ else
 fi
 compiler=${CC:-cc}
 if "$work/venv/bin/python" -c 'import setuptools, wheel' 2>/dev/null && command -v "${compiler%% *}" >/dev/null; then
-    check another_package_brings_a_plugin plugin_package
+    check another_package_can_provide_a_plugin plugin_package
 else
-    skip another_package_brings_a_plugin 'there is no setuptools with wheel, or no compiler'
+    skip another_package_can_provide_a_plugin 'there is no setuptools with wheel, or no compiler'
 fi
 if [ -n "$FERRY_TEST_CUDA_WHEEL" ]; then
-    check the_wheel_of_cuda_brings_its_plugin cuda_is_found
+    check the_cuda_wheel_contains_its_plugin cuda_is_found
 else
-    skip the_wheel_of_cuda_brings_its_plugin 'FERRY_TEST_CUDA_WHEEL names none (make check-wheel WHEEL_CUDA=yes builds one)'
+    skip the_cuda_wheel_contains_its_plugin 'FERRY_TEST_CUDA_WHEEL names none (make check-wheel WHEEL_CUDA=yes builds one)'
 fi
 for name in h5py tables cv2 torch; do
     if "$work/venv/bin/python" -c "import $name" 2>/dev/null; then
