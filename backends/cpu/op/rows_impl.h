@@ -76,10 +76,10 @@ INLINE vec NAME(hard_swish)(vec x, vec h)
 
 #if HAVE_AVX512 || HAVE_AVX2 || HAVE_NEON
 /*
- * (1 + 2·t) · e^(t²) · erfc(t) for t ≥ 0, a polynomial of (t − 3.75) / (t + 3.75): the transformation
- * of M. M. Shepherd and J. G. Laframboise, "Chebyshev approximation of (1 + 2x) exp(x²) erfc x in 0 ≤
- * x < ∞", Mathematics of Computation 36, 1981. The coefficients are a fit by least squares at
- * Chebyshev's points of 0 ≤ t ≤ 20, with an error of 3.5e-8.
+ * (1 + 2·t) · e^(t²) · erfc(t) for t ≥ 0, a polynomial of (t − 3.75) / (t + 3.75): the
+ * transformation of M. M. Shepherd and J. G. Laframboise, "Chebyshev approximation of (1 + 2x)
+ * exp(x²) erfc x in 0 ≤ x < ∞", Mathematics of Computation 36, 1981. The coefficients are a fit by
+ * least squares at Chebyshev's points of 0 ≤ t ≤ 20, with an error of 3.5e-8.
  */
 INLINE vec NAME(scaled_erfc)(vec t)
 {
