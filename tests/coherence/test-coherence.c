@@ -288,7 +288,7 @@ static void nothing_is_left_at_the_end(void)
 }
 
 /* Memory allocated in a queue's order: the doubles end a program that uses it too early. */
-static void a_prefetch_behind_slow_work_is_used_elsewhere(void)
+static void a_prefetch_behind_slow_work_is_read_on_another_queue(void)
 {
     const int64_t n = INT64_C(1) << 22;
     ferry_memory *m, *busy = NULL;
@@ -495,7 +495,7 @@ static const ferry_test_case doubles[] = {
     FERRY_TEST(a_call_that_fails_changes_nothing_while_work_is_pending),
     FERRY_TEST(every_sequence_agrees_with_the_model),
     FERRY_TEST(every_sequence_agrees_while_work_is_pending),
-    FERRY_TEST(a_prefetch_behind_slow_work_is_used_elsewhere),
+    FERRY_TEST(a_prefetch_behind_slow_work_is_read_on_another_queue),
     FERRY_TEST(an_access_that_fails_behind_slow_work_frees_its_block_in_order),
     FERRY_TEST(a_reduction_that_fails_leaves_nothing_behind),
     FERRY_TEST(nothing_is_left_at_the_end),

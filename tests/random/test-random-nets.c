@@ -212,7 +212,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void planned_nets_compute_what_their_layers_do(void)
+static void planned_nets_compute_the_same_as_their_layers(void)
 {
     double start = now();
     uint64_t seed = asked.one ? asked.seed : 1;
@@ -248,7 +248,7 @@ static bool read_arguments(int argc, char **argv)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(planned_nets_compute_what_their_layers_do),
+    FERRY_TEST(planned_nets_compute_the_same_as_their_layers),
 };
 
 int main(int argc, char **argv)

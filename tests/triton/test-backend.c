@@ -121,7 +121,7 @@ static void a_server_of_an_older_interface_is_refused(void)
     double_minor = 19;
 }
 
-static void a_folder_with_garbage_is_one_error(void)
+static void a_folder_with_invalid_files_gives_one_error(void)
 {
     const char *const files[] = { "", "layer {", "\177ELF", "name: \"a\"",
                                   "layer { name: \"x\" type: \"Nonesuch\" }" };
@@ -272,7 +272,7 @@ static void pictures_of_two_sizes_are_two_passes(void)
     free(pixels);
 }
 
-static void a_layer_in_place_leaves_the_request_as_it_is(void)
+static void a_layer_in_place_does_not_change_the_request(void)
 {
     float *pixels = pixels_of(3, PIXELS), *before = pixels_of(3, PIXELS);
     TRITONBACKEND_Request r;
@@ -541,12 +541,12 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(outputs_of_inputs_with_variable_dims_have_variable_dims),
     FERRY_TEST(an_error_names_the_mismatch_of_configuration_and_net),
     FERRY_TEST(a_server_of_an_older_interface_is_refused),
-    FERRY_TEST(a_folder_with_garbage_is_one_error),
+    FERRY_TEST(a_folder_with_invalid_files_gives_one_error),
     FERRY_TEST(a_single_request_has_the_same_bits_as_the_net),
     FERRY_TEST(an_onnx_model_is_served),
     FERRY_TEST(requests_are_joined_to_one_batch),
     FERRY_TEST(pictures_of_two_sizes_are_two_passes),
-    FERRY_TEST(a_layer_in_place_leaves_the_request_as_it_is),
+    FERRY_TEST(a_layer_in_place_does_not_change_the_request),
     FERRY_TEST(the_memory_of_a_request_is_not_used_after_the_response),
     FERRY_TEST(an_invalid_request_is_refused_without_affecting_others),
     FERRY_TEST(instances_run_side_by_side),

@@ -150,7 +150,7 @@ static void requests_in_host_and_gpu_memory_become_one_batch(void)
     ferry_runtime_close(rt);
 }
 
-static void a_layer_in_place_leaves_the_memory_of_a_gpu_as_it_is(void)
+static void a_layer_in_place_does_not_change_gpu_memory_of_the_request(void)
 {
     float *pixels = pixels_of(3, PIXELS);
     TRITONBACKEND_Request r, *all[1] = { &r };
@@ -249,7 +249,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(an_input_on_the_instances_gpu_is_not_copied),
     FERRY_TEST(gpu_memory_of_a_request_is_not_used_after_the_response),
     FERRY_TEST(requests_in_host_and_gpu_memory_become_one_batch),
-    FERRY_TEST(a_layer_in_place_leaves_the_memory_of_a_gpu_as_it_is),
+    FERRY_TEST(a_layer_in_place_does_not_change_gpu_memory_of_the_request),
     FERRY_TEST(an_output_is_written_to_the_memory_of_a_gpu),
     FERRY_TEST(another_device_computes_on_inputs_in_gpu_memory),
     FERRY_TEST(a_request_in_memory_of_a_missing_gpu_is_refused_alone),

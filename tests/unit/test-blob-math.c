@@ -114,7 +114,7 @@ static void an_update_without_memory_for_diff_leaves_data_unchanged(void)
     fx_end();
 }
 
-static void an_update_of_data_never_written_is_an_error_whatever_the_diff(void)
+static void an_update_of_data_never_written_is_an_error_for_any_diff(void)
 {
     static const ferry_memory_head_state heads[] = { U, H, D, S };
 
@@ -353,7 +353,7 @@ static void sums_with_a_null_result_are_refused(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(every_cell_of_the_update_table_has_its_states_and_copy_counts),
     FERRY_TEST(an_update_without_memory_for_diff_leaves_data_unchanged),
-    FERRY_TEST(an_update_of_data_never_written_is_an_error_whatever_the_diff),
+    FERRY_TEST(an_update_of_data_never_written_is_an_error_for_any_diff),
     FERRY_TEST(sums_are_computed_on_the_side_of_the_head),
     FERRY_TEST(scale_runs_on_the_side_of_the_head_and_keeps_the_other_half),
     FERRY_TEST(fill_sets_every_element_on_the_side_of_the_data),

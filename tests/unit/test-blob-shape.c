@@ -104,7 +104,7 @@ static void axes_count_from_both_ends(void)
     end_without_storage(b);
 }
 
-static void a_count_of_a_range_takes_no_negative_axes(void)
+static void a_count_of_a_range_refuses_negative_axes(void)
 {
     ferry_blob *b;
 
@@ -204,7 +204,7 @@ static void counts_beyond_int_max_are_correct(void)
     end_without_storage(b);
 }
 
-static void overflow_is_found_whatever_the_order_of_zero_dims(void)
+static void overflow_is_detected_for_any_order_of_zero_dims(void)
 {
     static const int64_t shapes[][3] = { { 0, BIG, BIG }, { BIG, 0, BIG }, { BIG, BIG, 0 },
                                          { BIG, BIG, 1 }, { 1, BIG, BIG }, { INT64_MAX, 2, 1 } };
@@ -441,12 +441,12 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(dims_count_and_string_are_those_of_the_shape),
     FERRY_TEST(a_shape_string_needs_a_large_enough_buffer),
     FERRY_TEST(axes_count_from_both_ends),
-    FERRY_TEST(a_count_of_a_range_takes_no_negative_axes),
+    FERRY_TEST(a_count_of_a_range_refuses_negative_axes),
     FERRY_TEST(legacy_accessors_return_1_for_missing_axes),
     FERRY_TEST(offset4_allows_one_past_the_end),
     FERRY_TEST(offset_is_strict_and_missing_indices_are_zero),
     FERRY_TEST(counts_beyond_int_max_are_correct),
-    FERRY_TEST(overflow_is_found_whatever_the_order_of_zero_dims),
+    FERRY_TEST(overflow_is_detected_for_any_order_of_zero_dims),
     FERRY_TEST(bytes_that_overflow_are_found_too),
     FERRY_TEST(a_failed_reshape_changes_nothing),
     FERRY_TEST(reshape_accepts_the_dims_array_of_the_same_blob),

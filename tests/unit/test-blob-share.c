@@ -38,7 +38,7 @@ static ferry_memory_head_state data_head(const ferry_blob *b)
 
 /* ---- copy_from ------------------------------------------------------------------------------ */
 
-static void copies_between_equal_shapes_take_the_chosen_half(void)
+static void copies_between_equal_shapes_copy_the_selected_half(void)
 {
     ferry_blob *a, *b;
 
@@ -89,7 +89,7 @@ static void a_copy_between_different_shapes_needs_the_flag(void)
     fx_end();
 }
 
-static void a_copy_runs_where_the_source_is(void)
+static void a_copy_runs_on_the_side_of_its_source(void)
 {
     static const ferry_memory_head_state heads[] = { FERRY_HEAD_AT_HOST, FERRY_HEAD_AT_DEVICE,
                                                      FERRY_HEAD_SYNCED };
@@ -202,7 +202,7 @@ static void integers_saturate_and_nan_becomes_zero(void)
 
 /* ---- share ---------------------------------------------------------------------------------- */
 
-static void sharers_see_one_anothers_writes_and_adoptions(void)
+static void sharers_see_each_others_writes_and_adoptions(void)
 {
     static _Alignas(64) float own[6];
     ferry_ref ref = { own, 0 };
@@ -494,14 +494,14 @@ static void a_slice_outside_axis_0_is_refused(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(copies_between_equal_shapes_take_the_chosen_half),
+    FERRY_TEST(copies_between_equal_shapes_copy_the_selected_half),
     FERRY_TEST(a_copy_between_different_shapes_needs_the_flag),
-    FERRY_TEST(a_copy_runs_where_the_source_is),
+    FERRY_TEST(a_copy_runs_on_the_side_of_its_source),
     FERRY_TEST(a_source_never_written_copies_as_zeros),
     FERRY_TEST(copying_a_blob_to_itself_or_an_empty_blob_works),
     FERRY_TEST(a_copy_converts_between_every_pair_of_dtypes),
     FERRY_TEST(integers_saturate_and_nan_becomes_zero),
-    FERRY_TEST(sharers_see_one_anothers_writes_and_adoptions),
+    FERRY_TEST(sharers_see_each_others_writes_and_adoptions),
     FERRY_TEST(a_diff_can_be_shared_too),
     FERRY_TEST(sharing_needs_equal_counts_and_dtypes),
     FERRY_TEST(a_sharer_cannot_run_past_the_owners_buffer),

@@ -53,7 +53,7 @@ static int reshape1(ferry_blob *b, int64_t count, bool *grew)
 
 /* ---- lazy allocation ------------------------------------------------------------------------ */
 
-static void a_blob_that_is_never_touched_owns_nothing(void)
+static void an_unused_blob_allocates_nothing(void)
 {
     ferry_blob *b;
 
@@ -517,7 +517,7 @@ static void a_new_home_causes_no_copy_until_the_next_access(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_blob_that_is_never_touched_owns_nothing),
+    FERRY_TEST(an_unused_blob_allocates_nothing),
     FERRY_TEST(each_copy_of_data_and_diff_is_allocated_when_first_touched),
     FERRY_TEST(data_and_diff_are_distinct),
     FERRY_TEST(shrinking_keeps_pointers_head_and_capacity),

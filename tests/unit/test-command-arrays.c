@@ -263,7 +263,7 @@ static void files_are_read_from_and_written_to_pipes(void)
 
 /* ---- dtypes, distances ---------------------------------------------------------------------- */
 
-static void values_are_compared_whatever_their_dtypes(void)
+static void values_of_any_dtypes_are_compared(void)
 {
     fx_device();
     MAKE("a.safetensors", { "x", FERRY_F32, 300, 1, false }, { "y", FERRY_I64, 3, 5, false },
@@ -566,7 +566,7 @@ static const ferry_test_case cases_once[] = {
     FERRY_TEST(files_are_read_from_and_written_to_pipes),
     FERRY_TEST(notes_name_the_output_not_its_temporary_file),
     FERRY_TEST(a_cosine_is_at_most_one),
-    FERRY_TEST(values_are_compared_whatever_their_dtypes),
+    FERRY_TEST(values_of_any_dtypes_are_compared),
     FERRY_TEST(the_worst_element_and_the_angle_are_shown),
     FERRY_TEST(notes_do_not_precede_errors),
     FERRY_TEST(a_long_name_does_not_widen_the_other_lines),

@@ -266,7 +266,7 @@ static void every_type_has_an_example(void)
 #define ACME     "\"$FERRY_TEST_BUILDDIR\"/examples/.libs/acme_layers.so"
 #define ACME_NET "\"$FERRY_TEST_SRCDIR\"/examples/acme.prototxt"
 
-static void layers_come_from_a_shared_object(void)
+static void layers_are_loaded_from_a_shared_object(void)
 {
     json_t *document, *output;
 
@@ -332,7 +332,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(draw_reports_wrong_outputs_and_failures_of_dot),
     FERRY_TEST(layers_are_listed_with_their_parameters_and_tiers),
     FERRY_TEST(every_type_has_an_example),
-    FERRY_TEST(layers_come_from_a_shared_object),
+    FERRY_TEST(layers_are_loaded_from_a_shared_object),
     FERRY_TEST(plugins_conf_names_layers_too),
     FERRY_TEST(a_shared_object_of_layers_is_checked_like_a_plugin),
 };

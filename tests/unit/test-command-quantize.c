@@ -151,7 +151,7 @@ static void minmax_uses_the_extremes_of_all_batches(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(err, "2 values are not finite"));
 }
 
-static void percentile_cuts_off_half_of_the_rest_at_each_end(void)
+static void percentile_excludes_half_of_the_remainder_at_each_end(void)
 {
     double from, to;
 
@@ -432,7 +432,7 @@ static void errors_print_one_line(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(minmax_uses_the_extremes_of_all_batches),
-    FERRY_TEST(percentile_cuts_off_half_of_the_rest_at_each_end),
+    FERRY_TEST(percentile_excludes_half_of_the_remainder_at_each_end),
     FERRY_TEST(kl_excludes_an_outlier),
     FERRY_TEST(kl_keeps_an_even_distribution),
     FERRY_TEST(mse_finds_the_published_optima),

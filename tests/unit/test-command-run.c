@@ -50,7 +50,7 @@ static double value(const json_t *document, size_t number, size_t index)
     return json_number_value(json_array_get(json_object_get(output, "values"), index));
 }
 
-static void a_picture_becomes_an_input(void)
+static void a_picture_is_read_as_an_input(void)
 {
     json_t *document;
 
@@ -241,7 +241,7 @@ static void options_without_effect_print_one_error_line(void)
 }
 
 /* A list may have lines of any length, and a file that is not text is refused. */
-static void lists_have_lines_of_any_length(void)
+static void lists_may_have_lines_of_any_length(void)
 {
     char command[8192], name[5001];
 
@@ -379,7 +379,7 @@ static void an_input_replaces_a_data_layer(void)
 /* ---- outputs --------------------------------------------------------------------------------- */
 
 /* Blobs that are not written to a file are shown, and no others. */
-static void chosen_blobs_are_shown_where_no_file_is_given(void)
+static void selected_blobs_are_printed_if_no_file_is_given(void)
 {
     json_t *document, *outputs;
 
@@ -458,7 +458,7 @@ static void each_file_of_a_folder_is_read_and_a_bad_file_prints_one_error_line(v
 }
 
 /* A folder is for one input; another input cannot get values at the same time. */
-static void a_folder_leaves_no_input_without_values(void)
+static void a_folder_is_refused_if_another_input_has_no_values(void)
 {
     char command[1024];
 
@@ -610,20 +610,20 @@ static void a_killed_run_leaves_no_partial_file(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_picture_becomes_an_input),
+    FERRY_TEST(a_picture_is_read_as_an_input),
     FERRY_TEST(a_mean_may_be_a_picture_of_values),
     FERRY_TEST(a_crop_keeps_proportions),
     FERRY_TEST(an_invalid_input_prints_one_error_line),
     FERRY_TEST(an_array_of_another_dtype_or_shape_prints_one_error_line),
     FERRY_TEST(options_without_effect_print_one_error_line),
-    FERRY_TEST(lists_have_lines_of_any_length),
+    FERRY_TEST(lists_may_have_lines_of_any_length),
     FERRY_TEST(layers_of_any_name_are_reported),
     FERRY_TEST(the_report_has_the_precision_of_layers),
     FERRY_TEST(weights_of_another_net_print_one_error_line),
     FERRY_TEST(an_input_replaces_a_data_layer),
-    FERRY_TEST(chosen_blobs_are_shown_where_no_file_is_given),
+    FERRY_TEST(selected_blobs_are_printed_if_no_file_is_given),
     FERRY_TEST(each_file_of_a_folder_is_read_and_a_bad_file_prints_one_error_line),
-    FERRY_TEST(a_folder_leaves_no_input_without_values),
+    FERRY_TEST(a_folder_is_refused_if_another_input_has_no_values),
     FERRY_TEST(outputs_of_several_passes_are_concatenated_in_the_file),
     FERRY_TEST(a_killed_run_leaves_no_partial_file),
 };

@@ -385,7 +385,7 @@ static void split_at(const char *layer)
 }
 
 /* The parts after each other give the numbers of the whole net. */
-static void two_parts_compute_what_the_net_computes(void)
+static void two_parts_compute_the_same_as_the_net(void)
 {
     static const struct {
         const char *layer, *blobs;
@@ -566,7 +566,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_net_is_written_in_the_v1_form),
     FERRY_TEST(a_net_without_a_v1_form_prints_one_error_line_and_writes_no_file),
     FERRY_TEST(blobs_of_a_v1_file_are_the_same_bytes),
-    FERRY_TEST(two_parts_compute_what_the_net_computes),
+    FERRY_TEST(two_parts_compute_the_same_as_the_net),
     FERRY_TEST(the_second_part_has_inputs_of_the_shapes),
     FERRY_TEST(a_blob_that_the_first_part_reads_is_a_warning),
     FERRY_TEST(other_options_apply_to_both_parts),

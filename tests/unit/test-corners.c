@@ -214,7 +214,7 @@ static void a_failed_tail_is_lost_on_both_sides(void)
 /* ---- without waiting ------------------------------------------------------------------------ */
 
 /* An empty memory was used on a queue with pending work, and then grew. */
-static void work_on_no_bytes_is_not_waited_for(void)
+static void work_on_0_bytes_is_not_waited_for(void)
 {
     static _Alignas(64) float block[16];
     ferry_memory *m = NULL, *busy;
@@ -339,7 +339,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_tail_of_shared_bytes_is_not_filled_before_its_readers_are_done),
     FERRY_TEST(a_failed_tail_stays_lost_after_a_write),
     FERRY_TEST(a_short_copy_is_kept_until_the_longer_one_is_complete),
-    FERRY_TEST(work_on_no_bytes_is_not_waited_for),
+    FERRY_TEST(work_on_0_bytes_is_not_waited_for),
     FERRY_TEST(a_failed_copy_causes_no_wait),
     FERRY_TEST(failed_contents_are_lost_without_a_wait),
 };

@@ -303,7 +303,7 @@ static void nothing_is_rounded_without_the_flag(void)
     }
 }
 
-static void no_number_of_threads_changes_a_bit(void)
+static void results_do_not_depend_on_the_number_of_threads(void)
 {
     struct rig r;
 
@@ -318,7 +318,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(weights_are_rounded_to_nearest_even),
     FERRY_TEST(nan_stays_nan),
     FERRY_TEST(nothing_is_rounded_without_the_flag),
-    FERRY_TEST(no_number_of_threads_changes_a_bit),
+    FERRY_TEST(results_do_not_depend_on_the_number_of_threads),
 };
 
 int main(int argc, char **argv)

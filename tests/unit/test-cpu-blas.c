@@ -226,7 +226,7 @@ static int run(int (*program)(void))
     return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static void blas_is_loaded_by_the_first_matrix(void)
+static void the_first_matrix_product_loads_blas(void)
 {
     CU_ASSERT_EQUAL(run(without_matrices), 0);
 }
@@ -251,7 +251,7 @@ static void a_blas_that_would_wait_for_memory_is_not_called(void)
     check_limited(without_memory, "setrlimit");
 }
 
-static void a_blas_has_as_many_threads_as_there_is_memory_for(void)
+static void the_number_of_blas_threads_is_limited_by_memory(void)
 {
     check_limited(without_much_memory, "setrlimit");
 }
@@ -264,10 +264,10 @@ static void a_missing_blas_is_reported_when_the_plugin_opens(void)
 int main(int argc, char **argv)
 {
     static const ferry_test_case cases[] = {
-        FERRY_TEST(blas_is_loaded_by_the_first_matrix),
+        FERRY_TEST(the_first_matrix_product_loads_blas),
         FERRY_TEST(a_process_that_cannot_create_threads_computes_on_one),
         FERRY_TEST(a_blas_that_would_wait_for_memory_is_not_called),
-        FERRY_TEST(a_blas_has_as_many_threads_as_there_is_memory_for),
+        FERRY_TEST(the_number_of_blas_threads_is_limited_by_memory),
         FERRY_TEST(a_missing_blas_is_reported_when_the_plugin_opens),
     };
     if (!ferry_test_is_built("cpu")) {

@@ -156,7 +156,7 @@ static void make_convolution(struct rig *r, int64_t most_channels)
     add_steps(r);
 }
 
-static void convolutions(void)
+static void convolutions_of_integers_agree_with_the_oracle(void)
 {
     int n = rounds();
 
@@ -170,7 +170,7 @@ static void convolutions(void)
 }
 
 /* 1 × 1 in place, which needs channels in fours and no padding. */
-static void pixels_in_place(void)
+static void convolutions_of_unpacked_pixels_agree(void)
 {
     for (int i = 0; i < 20; i++) {
         int64_t channels = 4 * (1 + rig_random(40)), outputs = 1 + rig_random(100);
@@ -194,7 +194,7 @@ static void pixels_in_place(void)
 }
 
 /* Large enough for several threads, rows and panels. */
-static void a_large_convolution(void)
+static void a_large_convolution_agrees_with_the_oracle(void)
 {
     for (int i = 0; i < 2; i++) {
         struct rig r;
@@ -217,7 +217,7 @@ static void a_large_convolution(void)
     check_taken(2);
 }
 
-static void inner_products(void)
+static void inner_products_of_integers_agree_with_the_oracle(void)
 {
     for (int i = 0; i < 60; i++) {
         int64_t m = 1 + rig_random(20), n = 1 + rig_random(80), c = 1 + rig_random(40);
@@ -239,7 +239,7 @@ static void inner_products(void)
 }
 
 /* The longest sum of the largest products, which 32 bits hold. */
-static void the_longest_sum(void)
+static void the_longest_sum_does_not_overflow(void)
 {
     int64_t k = INT32_MAX / (255 * 128);
 
@@ -261,7 +261,7 @@ static void the_longest_sum(void)
     check_taken(2);
 }
 
-static void pools(void)
+static void pooling_of_integers_agrees_with_the_oracle(void)
 {
     for (int i = 0; i < 60; i++) {
         int64_t x[4] = { 1 + rig_random(2), 1 + rig_random(150) }, y[4] = { x[0], x[1] };
@@ -293,7 +293,7 @@ static void pools(void)
     check_taken(60);
 }
 
-static void conversions(void)
+static void conversions_of_integers_agree_with_the_oracle(void)
 {
     for (int i = 0; i < 60; i++) {
         const int64_t shape[4] = { 2, 1 + rig_random(40), 1 + rig_random(9), 1 + rig_random(50) };
@@ -318,9 +318,13 @@ static void conversions(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(convolutions),   FERRY_TEST(pixels_in_place), FERRY_TEST(a_large_convolution),
-    FERRY_TEST(inner_products), FERRY_TEST(the_longest_sum), FERRY_TEST(pools),
-    FERRY_TEST(conversions),
+    FERRY_TEST(convolutions_of_integers_agree_with_the_oracle),
+    FERRY_TEST(convolutions_of_unpacked_pixels_agree),
+    FERRY_TEST(a_large_convolution_agrees_with_the_oracle),
+    FERRY_TEST(inner_products_of_integers_agree_with_the_oracle),
+    FERRY_TEST(the_longest_sum_does_not_overflow),
+    FERRY_TEST(pooling_of_integers_agrees_with_the_oracle),
+    FERRY_TEST(conversions_of_integers_agree_with_the_oracle),
 };
 
 int main(int argc, char **argv)

@@ -485,7 +485,7 @@ static void fill_square(struct rig *r, const struct square *q, int x_layout)
     rig_convolution(r, FERRY_F32, &s, x_layout, RIG_PLAIN, RIG_LAST, RIG_PLAIN_BIAS);
 }
 
-static void no_number_of_threads_changes_a_bit(void)
+static void results_do_not_depend_on_the_number_of_threads(void)
 {
     static const struct square squares[] = { { 1, 64, 96, 28, 3, 1, 1, 1, 1, 0 },
                                              { 1, 512, 200, 7, 3, 1, 1, 1, 1, 0 },
@@ -574,7 +574,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(functions_after_the_store_agree_with_the_oracle),
     FERRY_TEST(inner_products_of_any_shape_agree_with_the_oracle),
     FERRY_TEST(batched_products_of_any_shape_agree_with_the_oracle),
-    FERRY_TEST(no_number_of_threads_changes_a_bit),
+    FERRY_TEST(results_do_not_depend_on_the_number_of_threads),
     FERRY_TEST(every_thread_uses_the_rounding_mode_of_the_caller),
     FERRY_TEST(equal_keys_mean_equal_packed_weights),
 };

@@ -116,7 +116,7 @@ static void softmax_of_rows_of_every_length_agrees_with_the_oracle(void)
     }
 }
 
-static void softmax_of_pairs(void)
+static void softmax_of_pairs_agrees_with_the_oracle(void)
 {
     for (int64_t lines = 1; lines < 6000; lines = lines < 40 ? lines + 1 : 3 * lines) {
         const int64_t shape[2] = { lines, 2 };
@@ -315,7 +315,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(functions_of_strided_elements_agree_with_the_oracle),
     FERRY_TEST(functions_of_long_rows_run_in_blocks),
     FERRY_TEST(softmax_of_rows_of_every_length_agrees_with_the_oracle),
-    FERRY_TEST(softmax_of_pairs),
+    FERRY_TEST(softmax_of_pairs_agrees_with_the_oracle),
     FERRY_TEST(averages_of_whole_images_agree_with_the_oracle),
     FERRY_TEST(sums_of_the_pixels_of_channels_agree_with_the_oracle),
     FERRY_TEST(few_planes_are_copied_to_channels_last),

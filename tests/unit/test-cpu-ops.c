@@ -166,7 +166,7 @@ static void copies_convert_and_tile(void)
 
 /* ---- over axes ------------------------------------------------------------------------------ */
 
-static void reductions_over_any_axes(void)
+static void reductions_over_any_axes_agree(void)
 {
     for (int i = 0; i < 5 * rounds(); i++) {
         uint32_t dtype = real(), rank = (uint32_t)(1 + rig_random(5));
@@ -219,7 +219,7 @@ static void moments_are_computed_in_two_passes(void)
     }
 }
 
-static void softmax_along_any_axis(void)
+static void softmax_along_any_axis_agrees(void)
 {
     for (int i = 0; i < 2 * rounds(); i++) {
         uint32_t dtype = real(), rank = (uint32_t)(1 + rig_random(5));
@@ -268,7 +268,7 @@ static void lrn_across_and_within_channels_agrees(void)
  * LRN of contiguous pixels: numbers of pixels around a block's 256 and around a vector's lanes, in
  * whole planes and in parts of planes.
  */
-static void lrn_across_planes(void)
+static void lrn_across_planes_agrees(void)
 {
     static const int64_t planes[][2] = { { 1, 2 },   { 3, 5 },   { 1, 17 },  { 15, 17 },
                                          { 16, 16 }, { 1, 257 }, { 17, 31 }, { 3, 260 } };
@@ -366,7 +366,7 @@ static void pooling_of_channels_last_images_agrees(void)
 }
 
 /* Pools of lines with more windows than lanes, and of rows that are not contiguous. */
-static void pools_of_wide_planes(void)
+static void pooling_of_wide_planes_agrees(void)
 {
     for (int i = 0; i < 3 * rounds(); i++) {
         uint32_t mask = rig_random(2) ? FERRY_F32 : FERRY_I32;
@@ -424,7 +424,7 @@ static void im2col_and_col2im_agree_with_the_oracle(void)
 
 /* ---- samples and rows ----------------------------------------------------------------------- */
 
-static void resizes_of_every_sampling(void)
+static void resizing_by_every_sampling_agrees(void)
 {
     for (int i = 0; i < 6 * rounds(); i++) {
         uint32_t dtype = real();
@@ -443,7 +443,7 @@ static void resizes_of_every_sampling(void)
     }
 }
 
-static void regions_inside_and_outside(void)
+static void roi_pooling_inside_and_outside_the_image_agrees(void)
 {
     for (int i = 0; i < 2 * rounds(); i++) {
         int64_t x[4] = { 2, 0, 5 + rig_random(12), 5 + rig_random(12) }, rois[2] = { 6, 5 };
@@ -573,17 +573,17 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(unary_functions_agree_at_extreme_values),
     FERRY_TEST(binary_functions_broadcast_axes_of_size_one),
     FERRY_TEST(copies_convert_and_tile),
-    FERRY_TEST(reductions_over_any_axes),
+    FERRY_TEST(reductions_over_any_axes_agree),
     FERRY_TEST(moments_are_computed_in_two_passes),
-    FERRY_TEST(softmax_along_any_axis),
+    FERRY_TEST(softmax_along_any_axis_agrees),
     FERRY_TEST(lrn_across_and_within_channels_agrees),
-    FERRY_TEST(lrn_across_planes),
+    FERRY_TEST(lrn_across_planes_agrees),
     FERRY_TEST(pooling_of_both_kinds_with_masks_agrees),
     FERRY_TEST(pooling_of_channels_last_images_agrees),
-    FERRY_TEST(pools_of_wide_planes),
+    FERRY_TEST(pooling_of_wide_planes_agrees),
     FERRY_TEST(im2col_and_col2im_agree_with_the_oracle),
-    FERRY_TEST(resizes_of_every_sampling),
-    FERRY_TEST(regions_inside_and_outside),
+    FERRY_TEST(resizing_by_every_sampling_agrees),
+    FERRY_TEST(roi_pooling_inside_and_outside_the_image_agrees),
     FERRY_TEST(gather_and_scatter_accept_indices_of_any_type),
     FERRY_TEST(random_numbers_are_philox_words_of_seed_and_offset),
     FERRY_TEST(the_first_block_of_philox_has_the_published_words),

@@ -138,7 +138,7 @@ static void winograd_is_used_only_if_the_math_mode_allows_it(void)
     CU_ASSERT_EQUAL(plain.packed_key, may_not.packed_key);
 }
 
-static void no_number_of_threads_changes_a_bit(void)
+static void results_do_not_depend_on_the_number_of_threads(void)
 {
     const struct image m = { 2, 80, 100, 37, 30, { 1, 1 }, { 1, 1 } };
     struct rig r;
@@ -152,7 +152,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(images_of_any_size_agree_with_the_oracle),
     FERRY_TEST(the_image_size_selects_the_tile_size),
     FERRY_TEST(winograd_is_used_only_if_the_math_mode_allows_it),
-    FERRY_TEST(no_number_of_threads_changes_a_bit),
+    FERRY_TEST(results_do_not_depend_on_the_number_of_threads),
 };
 
 int main(int argc, char **argv)

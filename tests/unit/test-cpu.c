@@ -255,7 +255,7 @@ static void one_device_exists_and_its_memory_is_the_hosts(void)
     CU_ASSERT_PTR_NULL(out);
 }
 
-static void it_reports_its_supported_operations(void)
+static void the_plugin_reports_its_supported_operations(void)
 {
     for (uint32_t t = 0; t < FERRY_DTYPE_COUNT; t++) {
         CU_ASSERT_EQUAL(ops->supports(dev, FERRY_OP_GEMM, t), t <= FERRY_BF16);
@@ -267,7 +267,7 @@ static void it_reports_its_supported_operations(void)
     CU_ASSERT_EQUAL(ops->supports(dev, FERRY_OP_COUNT, FERRY_F32), 0);
 }
 
-static void kernels_of_another_name_are_refused(void)
+static void unknown_names_of_kernels_are_refused(void)
 {
     void *out = NULL;
 
@@ -324,7 +324,7 @@ static void every_block_is_aligned_distinct_and_freed(void)
 }
 
 /* Otherwise reads of one would wait for writes to another at the same offset in its page. */
-static void blocks_of_many_pages_begin_at_different_places_of_them(void)
+static void blocks_of_many_pages_start_at_different_offsets_in_a_page(void)
 {
     static const uint64_t sizes[] = { 1 << 17, 401408, 1 << 20, 3 << 20, 8 << 20 };
 
@@ -408,7 +408,7 @@ static void copies_work_in_all_directions_and_may_overlap(void)
     ops->free(dev, NULL, b);
 }
 
-static void memset_takes_the_low_byte_and_stops_at_the_end(void)
+static void memset_uses_the_low_byte_and_stops_at_the_end(void)
 {
     unsigned char *a = alloc(2000001);
     int wrong = 0;
@@ -533,7 +533,7 @@ static void a_forked_child_computes_with_one_thread_and_frees(void)
     ops->free(dev, NULL, small);
 }
 
-static void no_block_is_left(void)
+static void all_blocks_are_freed(void)
 {
     CU_ASSERT_EQUAL(counts().live_blocks, 0);
     CU_ASSERT_EQUAL(ops->synchronize(dev), 0);
@@ -542,21 +542,21 @@ static void no_block_is_left(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(the_descriptor_requires_only_the_compiler_s_options),
     FERRY_TEST(one_device_exists_and_its_memory_is_the_hosts),
-    FERRY_TEST(it_reports_its_supported_operations),
+    FERRY_TEST(the_plugin_reports_its_supported_operations),
     FERRY_TEST(an_invalid_number_of_threads_is_refused),
-    FERRY_TEST(kernels_of_another_name_are_refused),
+    FERRY_TEST(unknown_names_of_kernels_are_refused),
     FERRY_TEST(every_block_is_aligned_distinct_and_freed),
-    FERRY_TEST(blocks_of_many_pages_begin_at_different_places_of_them),
+    FERRY_TEST(blocks_of_many_pages_start_at_different_offsets_in_a_page),
     FERRY_TEST(zero_initialised_memory_is_zero),
     FERRY_TEST(an_allocation_beyond_memory_is_refused_with_both_numbers),
     FERRY_TEST(copies_work_in_all_directions_and_may_overlap),
-    FERRY_TEST(memset_takes_the_low_byte_and_stops_at_the_end),
+    FERRY_TEST(memset_uses_the_low_byte_and_stops_at_the_end),
     FERRY_TEST(threads_start_with_the_first_large_loop_and_end_with_the_device),
     FERRY_TEST(the_result_does_not_depend_on_the_threads),
     FERRY_TEST(eight_threads_compute_at_once),
     FERRY_TEST(a_forked_child_computes_with_one_thread_and_frees),
 #define CASE(name) FERRY_TEST(name),
-    ARITH_CASES(CASE) FERRY_TEST(no_block_is_left),
+    ARITH_CASES(CASE) FERRY_TEST(all_blocks_are_freed),
 };
 
 /* The loops for any CPU, which would not be selected on this one. */

@@ -274,7 +274,7 @@ static void gradients_are_deterministic_and_in_full_f32_precision(void)
     close_rig(&without);
 }
 
-static void each_call_that_fails_can_be_tried_again(void)
+static void each_failed_call_can_be_retried(void)
 {
     static const struct {
         const char *choice;
@@ -308,7 +308,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_transposed_convolution_adds_its_bias),
     FERRY_TEST(depthwise_is_computed_on_request),
     FERRY_TEST(gradients_are_deterministic_and_in_full_f32_precision),
-    FERRY_TEST(each_call_that_fails_can_be_tried_again),
+    FERRY_TEST(each_failed_call_can_be_retried),
 };
 
 int main(int argc, char **argv)

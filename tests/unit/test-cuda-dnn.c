@@ -294,7 +294,7 @@ static void without_cudnn_the_kernels_compute_all_convolutions(void)
 /* ---- failures ------------------------------------------------------------------------------- */
 
 /* Each call to cuDNN fails once: reported, nothing is left, and the next attempt succeeds. */
-static void each_call_that_fails_can_be_tried_again(void)
+static void each_failed_call_can_be_retried(void)
 {
     static const char *const calls[] = {
         "cudnnCreate",
@@ -410,7 +410,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(tf32_and_f16_arithmetic_is_used_on_request),
     FERRY_TEST(kernels_compute_unsupported_convolutions),
     FERRY_TEST(without_cudnn_the_kernels_compute_all_convolutions),
-    FERRY_TEST(each_call_that_fails_can_be_tried_again),
+    FERRY_TEST(each_failed_call_can_be_retried),
     FERRY_TEST(kernels_replace_failed_convolutions),
     FERRY_TEST(cudnn_without_enough_memory_is_reported),
     FERRY_TEST(a_device_that_is_lost_in_cudnn_is_lost),

@@ -131,7 +131,7 @@ static void a_program_is_compiled_once_per_device(void)
     end(&r);
 }
 
-static void without_kernels_there_is_no_table(void)
+static void without_kernels_the_operations_table_is_absent(void)
 {
     const void *table = NULL;
     void *dev;
@@ -476,7 +476,7 @@ static void the_double_checks_the_arguments_of_a_launch(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_program_is_compiled_once_per_device),
-    FERRY_TEST(without_kernels_there_is_no_table),
+    FERRY_TEST(without_kernels_the_operations_table_is_absent),
     FERRY_TEST(failed_compilations_are_reported_and_retried),
     FERRY_TEST(tensor_cores_compute_halves_on_request),
     FERRY_TEST(the_vendors_compiler_accepts_every_program),

@@ -120,7 +120,7 @@ static int lose(void)
     return step;
 }
 
-static void a_kernel_that_writes_nowhere_ends_the_device_for_its_process(void)
+static void a_kernel_with_an_invalid_address_loses_the_device_for_its_process(void)
 {
     int status = 0;
     pid_t child;
@@ -153,7 +153,7 @@ static void the_lost_device_affects_only_its_process(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_kernel_that_writes_nowhere_ends_the_device_for_its_process),
+    FERRY_TEST(a_kernel_with_an_invalid_address_loses_the_device_for_its_process),
     FERRY_TEST(the_lost_device_affects_only_its_process),
 };
 

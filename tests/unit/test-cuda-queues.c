@@ -187,7 +187,7 @@ static void copy_between(void *to_dev, void *from_dev)
  * One device of ferry, and one on the program's stream: copies between them stay on the GPU, and
  * either device can be closed first.
  */
-static void two_devices_on_one_gpu_reach_each_other(void)
+static void two_devices_on_one_gpu_have_peer_access(void)
 {
     static const char *const names[] = { "cuda_stream" };
     void *program, *stream, *one, *two, *left;
@@ -324,7 +324,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_queue_waits_for_the_event_of_another),
     FERRY_TEST(native_objects_are_requested_by_name_and_size),
     FERRY_TEST(each_queue_gets_a_cublas_handle_with_its_first_product),
-    FERRY_TEST(two_devices_on_one_gpu_reach_each_other),
+    FERRY_TEST(two_devices_on_one_gpu_have_peer_access),
 };
 
 int main(int argc, char **argv)

@@ -282,7 +282,7 @@ static void operations_that_do_not_compile_are_computed_without_kernels(void)
  * Each call that can fail, failed: the result is correct, or the failure is reported, and then it
  * works again.
  */
-static void a_sum_that_fails_can_be_tried_again(void)
+static void a_failed_sum_can_be_retried(void)
 {
     struct vectors v;
     int failures = 0;
@@ -321,7 +321,7 @@ static void a_sum_that_fails_can_be_tried_again(void)
  * If memory is short for the code of conversions, the device still supports them: the call fails,
  * and the next one succeeds.
  */
-static void conversions_that_lack_memory_are_tried_again(void)
+static void conversions_without_memory_are_retried(void)
 {
     struct vectors v;
     void *dev;
@@ -392,8 +392,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_fill_at_any_offset_is_one_launch),
     FERRY_TEST(without_kernels_cublas_adds_up_and_the_driver_fills),
     FERRY_TEST(operations_that_do_not_compile_are_computed_without_kernels),
-    FERRY_TEST(a_sum_that_fails_can_be_tried_again),
-    FERRY_TEST(conversions_that_lack_memory_are_tried_again),
+    FERRY_TEST(a_failed_sum_can_be_retried),
+    FERRY_TEST(conversions_without_memory_are_retried),
     FERRY_TEST(a_conversion_does_not_leave_the_device),
 };
 

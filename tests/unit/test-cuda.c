@@ -107,7 +107,7 @@ static void devices_can_be_ordered_by_pci_address(void)
 
 /* ---- contexts ---- */
 
-static void opening_one_device_creates_a_context_there_alone(void)
+static void opening_one_device_creates_only_its_context(void)
 {
     void *dev;
 
@@ -548,7 +548,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_missing_driver_an_old_driver_and_a_missing_device_are_distinguished),
     FERRY_TEST(other_failures_of_the_driver_have_a_hint),
     FERRY_TEST(devices_can_be_ordered_by_pci_address),
-    FERRY_TEST(opening_one_device_creates_a_context_there_alone),
+    FERRY_TEST(opening_one_device_creates_only_its_context),
     FERRY_TEST(no_entry_changes_the_callers_current_device),
     FERRY_TEST(a_thread_without_a_current_context_keeps_none),
     FERRY_TEST(blocks_come_from_a_memory_pool_if_the_driver_has_one),

@@ -393,7 +393,7 @@ static void a_failed_kernel_is_reported_by_synchronize(void)
 }
 
 /* The copy to dev1 reads contents that another copy was to bring; that one fails. */
-static void a_copy_from_a_copy_that_failed_is_not_valid_either(void)
+static void a_copy_made_from_a_failed_copy_is_invalid(void)
 {
     ferry_memory *m;
 
@@ -524,7 +524,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(lost_contents_can_be_replaced_by_adoption),
     FERRY_TEST(a_failed_kernel_is_reported_to_the_host),
     FERRY_TEST(a_failed_kernel_is_reported_by_synchronize),
-    FERRY_TEST(a_copy_from_a_copy_that_failed_is_not_valid_either),
+    FERRY_TEST(a_copy_made_from_a_failed_copy_is_invalid),
     FERRY_TEST(an_event_is_pending_until_the_work_before_it_is_done),
     FERRY_TEST(an_event_reports_the_error_of_its_work),
     FERRY_TEST(an_event_that_cannot_be_recorded_is_an_error),

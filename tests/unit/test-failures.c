@@ -145,7 +145,7 @@ static bool fail_memory_op(size_t op, ferry_memory_head_state head, bool warm, u
     return err != 0;
 }
 
-static void a_failed_operation_leaves_a_memory_as_it_was(void)
+static void a_failed_operation_leaves_a_memory_unchanged(void)
 {
     uint64_t failures = 0;
 
@@ -298,7 +298,7 @@ static bool fail_blob_op(size_t op, ferry_memory_head_state data, ferry_memory_h
     return err != 0;
 }
 
-static void a_failed_operation_leaves_a_blob_as_it_was(void)
+static void a_failed_operation_leaves_a_blob_unchanged(void)
 {
     uint64_t failures = 0;
 
@@ -394,8 +394,8 @@ static void a_lost_device_is_reported_and_everything_can_be_destroyed(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_failed_operation_leaves_a_memory_as_it_was),
-    FERRY_TEST(a_failed_operation_leaves_a_blob_as_it_was),
+    FERRY_TEST(a_failed_operation_leaves_a_memory_unchanged),
+    FERRY_TEST(a_failed_operation_leaves_a_blob_unchanged),
     FERRY_TEST(an_asynchronous_copy_failure_is_reported_at_the_next_access),
     FERRY_TEST(a_late_failure_is_reported_with_its_place_bytes_and_cause),
     /* The last case, because the device is lost after it. */

@@ -193,7 +193,7 @@ static const struct {
     { "\xff\xd8\xff\xd9", 4, FERRY_EFORMAT, "JPEG: " },
 };
 
-static void a_file_that_is_not_a_picture_is_one_error(void)
+static void a_file_that_is_not_a_picture_gives_one_error(void)
 {
     ferry_blob *b = BLOB(FERRY_U8, 2, 2), *wrong = BLOB(FERRY_F64, 2);
 
@@ -233,7 +233,7 @@ static void dimensions_beyond_any_memory_are_refused(void)
 
 /* ---- transforming ---------------------------------------------------------------------------- */
 
-static void resizing_is_opencvs(void)
+static void resizing_matches_opencv(void)
 {
     static const int64_t sizes[][2] = { { 20, 31 }, { 4, 5 }, { 9, 30 }, { 1, 1 }, { 100, 3 } };
 
@@ -262,7 +262,7 @@ static void resizing_is_opencvs(void)
     }
 }
 
-static void mean_scale_cover_and_swap_are_opencvs(void)
+static void mean_scale_cover_and_swap_match_opencv(void)
 {
     ferry_blob *b = BLOB(FERRY_U8, 1), *out = BLOB(FERRY_F32, 1), *mean = BLOB(FERRY_F32, 3);
     ferry_image_transform_options o = { .struct_size = sizeof o, .height = 8, .width = 7 };
@@ -298,7 +298,7 @@ static ferry_blob *plane(void)
     return b;
 }
 
-static void the_mean_is_of_the_whole_picture_and_the_crop_comes_after_it(void)
+static void the_mean_is_subtracted_before_the_crop(void)
 {
     ferry_blob *b = plane(), *mean = plane(), *out = BLOB(FERRY_F32, 2, 1, 2, 2);
     ferry_image_transform_options o = { .struct_size = sizeof o,
@@ -454,11 +454,11 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_picture_keeps_its_channels_unless_a_number_is_requested),
     FERRY_TEST(a_picture_that_is_cut_off_is_an_error_at_every_byte),
     FERRY_TEST(one_changed_byte_is_an_error_or_a_picture),
-    FERRY_TEST(a_file_that_is_not_a_picture_is_one_error),
+    FERRY_TEST(a_file_that_is_not_a_picture_gives_one_error),
     FERRY_TEST(dimensions_beyond_any_memory_are_refused),
-    FERRY_TEST(resizing_is_opencvs),
-    FERRY_TEST(mean_scale_cover_and_swap_are_opencvs),
-    FERRY_TEST(the_mean_is_of_the_whole_picture_and_the_crop_comes_after_it),
+    FERRY_TEST(resizing_matches_opencv),
+    FERRY_TEST(mean_scale_cover_and_swap_match_opencv),
+    FERRY_TEST(the_mean_is_subtracted_before_the_crop),
     FERRY_TEST(mismatches_are_refused),
     FERRY_TEST(no_image_is_decoded_above_the_limit),
     FERRY_TEST(every_allocation_of_a_picture_may_fail),

@@ -175,7 +175,7 @@ static void copying_a_definition_with_its_blobs_reproduces_the_file(void)
     fx_end();
 }
 
-static void a_copied_definition_takes_blobs_of_another_length(void)
+static void a_copied_definition_accepts_blobs_of_another_length(void)
 {
     const ferry_io_entry *entry = NULL;
     struct msg net = { .size = 0 };
@@ -310,7 +310,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_definition_is_written_around_its_layers_blobs),
     FERRY_TEST(an_invalid_definition_is_refused),
     FERRY_TEST(copying_a_definition_with_its_blobs_reproduces_the_file),
-    FERRY_TEST(a_copied_definition_takes_blobs_of_another_length),
+    FERRY_TEST(a_copied_definition_accepts_blobs_of_another_length),
     FERRY_TEST(a_layer_of_a_copied_definition_takes_the_name_of_its_blobs),
     FERRY_TEST(a_definition_that_cannot_be_copied_is_refused),
 };

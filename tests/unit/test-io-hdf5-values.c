@@ -119,7 +119,7 @@ static void unwritten_elements_have_the_fill_value(void)
 }
 
 /* The largest supported rank, and a larger one: listed, and the other arrays can be read. */
-static void sparse_data_take_little_memory(void)
+static void sparse_data_use_little_memory(void)
 {
     const hsize_t column[] = { 20000, 1 };
     hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
@@ -375,7 +375,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(types_are_read_in_any_byte_order),
     FERRY_TEST(chunks_are_decoded),
     FERRY_TEST(unwritten_elements_have_the_fill_value),
-    FERRY_TEST(sparse_data_take_little_memory),
+    FERRY_TEST(sparse_data_use_little_memory),
     FERRY_TEST(lzf_is_decoded_and_unsupported_filters_are_named),
     FERRY_TEST(damaged_chunks_are_errors),
     FERRY_TEST(large_chunks_stay_out_of_memory),

@@ -217,7 +217,7 @@ static void doubles_win_over_floats_and_are_converted(void)
     fx_end();
 }
 
-static void a_missing_diff_leaves_the_old_one(void)
+static void a_missing_diff_keeps_the_old_diff(void)
 {
     ferry_blob *b = unshaped(FERRY_F32);
 
@@ -254,7 +254,7 @@ static void extensions_are_distinguished_by_wire_type(void)
 }
 
 /* A half-float blob that also has floats: the raw bytes are the values, for diff and data. */
-static void of_two_diffs_the_raw_one_counts(void)
+static void of_two_diffs_the_raw_one_is_read(void)
 {
     ferry_blob *b = unshaped(FERRY_F32);
 
@@ -382,7 +382,7 @@ static const struct wrong wrongs[] = {
     WRONG(FERRY_EUNSUPPORTED, "there is no type 3", 0x50, 3, 0x62, 2, 0, 0),
 };
 
-static void malformed_bytes_are_named_and_leave_the_blob_alone(void)
+static void malformed_bytes_are_named_and_do_not_change_the_blob(void)
 {
     ferry_blob *b = NEW_BLOB(FERRY_F32, 2, 1);
 
@@ -496,13 +496,13 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(any_legacy_field_makes_the_shape_four_dims),
     FERRY_TEST(no_shape_at_all_is_a_scalar),
     FERRY_TEST(doubles_win_over_floats_and_are_converted),
-    FERRY_TEST(a_missing_diff_leaves_the_old_one),
+    FERRY_TEST(a_missing_diff_keeps_the_old_diff),
     FERRY_TEST(extensions_are_distinguished_by_wire_type),
-    FERRY_TEST(of_two_diffs_the_raw_one_counts),
+    FERRY_TEST(of_two_diffs_the_raw_one_is_read),
     FERRY_TEST(without_reshape_the_shape_must_be_the_blobs),
     FERRY_TEST(legacy_shapes_are_compared_from_the_end),
     FERRY_TEST(large_dims_do_not_narrow),
-    FERRY_TEST(malformed_bytes_are_named_and_leave_the_blob_alone),
+    FERRY_TEST(malformed_bytes_are_named_and_do_not_change_the_blob),
     FERRY_TEST(groups_nested_10000_deep_are_refused),
     FERRY_TEST(thirty_three_axes_are_refused_and_thirty_two_are_not),
     FERRY_TEST(every_dtype_and_shape_survives_the_round_trip),

@@ -51,7 +51,7 @@ static void check_value(ferry_io *io, int64_t i, const char *name, double value)
     CU_ASSERT_EQUAL(fx_get(entry->dtype, bytes, 0), value);
 }
 
-static void arrays_come_from_all_files(void)
+static void arrays_are_read_from_all_shards(void)
 {
     const ferry_io_entry *entry = NULL;
     const char *key, *value;
@@ -112,7 +112,7 @@ static void malformed_indices_are_named(void)
     check_wrong("{\"weight_map\":{\"a\":\"m.safetensors.index.json\"}}", FERRY_EFORMAT, "is text");
 }
 
-static void an_index_cut_anywhere_is_refused(void)
+static void a_truncated_index_is_refused(void)
 {
     put_shards();
     for (size_t n = 1; n + 3 < sizeof(index_text); n++) {
@@ -143,9 +143,9 @@ static void every_allocation_may_fail(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(arrays_come_from_all_files),
+    FERRY_TEST(arrays_are_read_from_all_shards),
     FERRY_TEST(malformed_indices_are_named),
-    FERRY_TEST(an_index_cut_anywhere_is_refused),
+    FERRY_TEST(a_truncated_index_is_refused),
     FERRY_TEST(every_allocation_may_fail),
 };
 

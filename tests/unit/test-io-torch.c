@@ -152,7 +152,7 @@ static void check_marked(ferry_io *io, const char *name, const char *storage, co
 }
 
 /* An array of unsupported values does not prevent reading the others. */
-static void an_odd_tensor_is_marked_and_the_others_are_read(void)
+static void an_unsupported_tensor_is_marked_and_the_others_are_read(void)
 {
     static const char pickle[] = "\x80\2}(X\1\0\0\0q" TENSOR(
         "QUInt8Storage") "K\0K\6\x85K\1\x85\x89}tR"
@@ -327,7 +327,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(tensors_have_the_names_of_their_dictionaries),
     FERRY_TEST(a_number_has_a_point_in_every_locale),
     FERRY_TEST(no_tensor_is_dropped_silently),
-    FERRY_TEST(an_odd_tensor_is_marked_and_the_others_are_read),
+    FERRY_TEST(an_unsupported_tensor_is_marked_and_the_others_are_read),
     FERRY_TEST(tensors_with_the_same_name_are_distinguished),
     FERRY_TEST(a_single_tensor_has_the_name_of_its_file),
     FERRY_TEST(reading_a_pickle_executes_no_code),

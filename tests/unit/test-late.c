@@ -195,7 +195,7 @@ static void arithmetic_on_a_failed_copy_fails_too(void)
     wx_end();
 }
 
-static void many_scales_of_which_one_failed_are_lost(void)
+static void the_failure_of_one_of_many_scales_loses_the_result(void)
 {
     ferry_blob *b;
 
@@ -510,7 +510,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_failed_fill_invalidates_only_its_blob),
     FERRY_TEST(failed_arithmetic_is_reported_by_every_read),
     FERRY_TEST(arithmetic_on_a_failed_copy_fails_too),
-    FERRY_TEST(many_scales_of_which_one_failed_are_lost),
+    FERRY_TEST(the_failure_of_one_of_many_scales_loses_the_result),
     FERRY_TEST(a_fill_of_a_longer_blob_survives_the_loss_of_old_contents),
     FERRY_TEST(a_refused_fill_does_not_restore_lost_contents),
     FERRY_TEST(a_lost_source_or_diff_does_not_read_as_zeros),

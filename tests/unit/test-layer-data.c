@@ -471,7 +471,7 @@ static const char *parameters_of(const char *type)
 }
 
 /* Refused when the net is opened, or at its first forward pass; and again at the next one. */
-static void damaged_data_are_one_error_with_file_record_and_layer(void)
+static void damaged_data_give_one_error_with_file_record_and_layer(void)
 {
     for (size_t i = 0; i < FERRY_TEST_COUNT(broken); i++) {
         ferry_net_options o = { .struct_size = sizeof o };
@@ -541,7 +541,7 @@ static void pictures_beyond_the_limit_are_refused(void)
 }
 
 /* A pipe in place of a file is rejected at once, whichever field names it. */
-static void no_pipe_is_waited_for(void)
+static void opening_a_pipe_does_not_block(void)
 {
     static const char *const layers[] = {
         "type: 'HDF5Data' hdf5_data_param { source: '%s' batch_size: 1 }",
@@ -602,8 +602,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_batch_has_the_size_of_its_record),
     FERRY_TEST(shuffled_rows_are_read_once_per_epoch),
     FERRY_TEST(rows_of_another_shape_are_named),
-    FERRY_TEST(damaged_data_are_one_error_with_file_record_and_layer),
-    FERRY_TEST(no_pipe_is_waited_for),
+    FERRY_TEST(damaged_data_give_one_error_with_file_record_and_layer),
+    FERRY_TEST(opening_a_pipe_does_not_block),
     FERRY_TEST(pictures_beyond_the_limit_are_refused),
 };
 

@@ -229,7 +229,7 @@ static void compare(const struct shape *s)
     leveldb_readoptions_destroy(how);
 }
 
-static void records_are_those_of_libleveldb(void)
+static void records_match_libleveldb(void)
 {
     for (size_t i = 0; i < FERRY_TEST_COUNT(shapes); i++) {
         write_shape(&shapes[i]);
@@ -377,7 +377,7 @@ static void damage_is_named(void)
 }
 
 /* LevelDB ignores the interrupted write too. */
-static void an_interrupted_write_does_not_count(void)
+static void an_interrupted_write_is_ignored(void)
 {
     struct ferry__database *db = NULL;
     char name[1024], last[1024] = "";
@@ -677,7 +677,7 @@ static const char *manifest(void)
     return name;
 }
 
-static void damage_is_an_error_and_no_more(void)
+static void damage_gives_an_error_and_no_crash(void)
 {
     static const struct {
         int shape;
@@ -703,12 +703,12 @@ static void damage_is_an_error_and_no_more(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(records_are_those_of_libleveldb),
+    FERRY_TEST(records_match_libleveldb),
     FERRY_TEST(tables_of_older_versions_are_read),
     FERRY_TEST(damage_is_named),
-    FERRY_TEST(an_interrupted_write_does_not_count),
+    FERRY_TEST(an_interrupted_write_is_ignored),
     FERRY_TEST(an_allocation_that_fails_is_an_error),
-    FERRY_TEST(damage_is_an_error_and_no_more),
+    FERRY_TEST(damage_gives_an_error_and_no_crash),
 };
 
 int main(int argc, char **argv)

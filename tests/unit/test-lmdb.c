@@ -170,7 +170,7 @@ static unsigned compare(const char *name)
     return stats.ms_depth;
 }
 
-static void records_are_those_of_liblmdb(void)
+static void records_match_liblmdb(void)
 {
     unsigned deepest = 0;
 
@@ -241,7 +241,7 @@ static unsigned char *make_file(size_t page, size_t *out_size)
     return file;
 }
 
-static void pages_may_have_other_sizes(void)
+static void databases_of_other_page_sizes_are_read(void)
 {
     for (size_t page = 256; page <= 32768; page *= 2) {
         struct ferry__database *db = NULL;
@@ -337,7 +337,7 @@ static void a_file_that_shrinks_is_an_error(void)
     ferry__database_close(db);
 }
 
-static void a_pipe_is_not_waited_for(void)
+static void opening_a_pipe_does_not_block(void)
 {
     struct ferry__database *db = NULL;
 
@@ -457,7 +457,7 @@ static int read_mutant(const char *path, size_t file_size, int records)
     return err ? 2 : 0;
 }
 
-static void damage_is_an_error_and_no_more(void)
+static void damage_gives_an_error_and_no_crash(void)
 {
     static const size_t mutated[] = { 1, 2, 3, 4, 5 };
     const char *seed = getenv("FERRY_TEST_SEED");
@@ -491,9 +491,9 @@ static void damage_is_an_error_and_no_more(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(records_are_those_of_liblmdb), FERRY_TEST(pages_may_have_other_sizes),
+    FERRY_TEST(records_match_liblmdb), FERRY_TEST(databases_of_other_page_sizes_are_read),
     FERRY_TEST(a_damaged_field_is_named),     FERRY_TEST(a_file_that_shrinks_is_an_error),
-    FERRY_TEST(a_pipe_is_not_waited_for),     FERRY_TEST(damage_is_an_error_and_no_more),
+    FERRY_TEST(opening_a_pipe_does_not_block),     FERRY_TEST(damage_gives_an_error_and_no_crash),
 };
 
 int main(int argc, char **argv)

@@ -260,7 +260,7 @@ static void leave_many_lines(void)
     pthread_join(thread, NULL);
 }
 
-static void waiting_lines_are_bounded_and_dropped_ones_counted(void)
+static void the_number_of_waiting_lines_is_limited_and_dropped_ones_are_counted(void)
 {
     leave_many_lines();
     for (int i = 0; i < SAID && heard + dropped < SAID + 1; i++)
@@ -315,7 +315,7 @@ static void a_child_forked_during_logging_does_not_deadlock(void)
     ferry_log_set_handler(NULL, NULL);
 }
 
-static void without_a_callback_lines_go_to_standard_error(void)
+static void without_a_callback_lines_are_written_to_standard_error(void)
 {
     int ends[2], saved = dup(STDERR_FILENO);
     char text[100] = "";
@@ -341,10 +341,10 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(callbacks_run_one_at_a_time_and_no_line_is_lost),
     FERRY_TEST(no_thread_waits_for_a_callback),
     FERRY_TEST(a_thread_delivers_only_a_few_lines_of_other_threads),
-    FERRY_TEST(waiting_lines_are_bounded_and_dropped_ones_counted),
+    FERRY_TEST(the_number_of_waiting_lines_is_limited_and_dropped_ones_are_counted),
     FERRY_TEST(releasing_many_held_lines_delivers_few_lines_of_other_threads),
     FERRY_TEST(a_child_forked_during_logging_does_not_deadlock),
-    FERRY_TEST(without_a_callback_lines_go_to_standard_error),
+    FERRY_TEST(without_a_callback_lines_are_written_to_standard_error),
 };
 
 int main(int argc, char **argv)

@@ -319,7 +319,7 @@ static void an_undetected_loss_invalidates_no_shorter_copy(void)
  * The copy that the budget evicts may have been the last one, though ferry does not know of the
  * loss yet.
  */
-static void a_copy_whose_only_other_is_on_a_lost_device_is_not_evicted(void)
+static void the_last_copy_besides_one_on_a_lost_device_is_not_evicted(void)
 {
     ferry_memory *m;
 
@@ -422,7 +422,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(replaced_contents_are_not_reported_as_lost),
     FERRY_TEST(a_shared_block_lost_with_a_device_is_fetched_from_another),
     FERRY_TEST(an_undetected_loss_invalidates_no_shorter_copy),
-    FERRY_TEST(a_copy_whose_only_other_is_on_a_lost_device_is_not_evicted),
+    FERRY_TEST(the_last_copy_besides_one_on_a_lost_device_is_not_evicted),
     FERRY_TEST(after_a_loss_scale_runs_on_the_side_with_the_contents),
     FERRY_TEST(after_a_loss_fill_runs_on_the_side_with_the_contents),
     FERRY_TEST(after_a_loss_a_copy_runs_on_the_side_with_the_contents),

@@ -155,7 +155,7 @@ static void scal_by_zero_keeps_nan(void)
     fx_end();
 }
 
-static void copy_and_fill_take_every_dtype(void)
+static void copy_and_fill_accept_every_dtype(void)
 {
     start();
     for (int t = 0; t < FERRY_DTYPE_COUNT; t++) {
@@ -486,7 +486,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(axpy_adds_a_multiple),
     FERRY_TEST(scal_multiplies),
     FERRY_TEST(scal_by_zero_keeps_nan),
-    FERRY_TEST(copy_and_fill_take_every_dtype),
+    FERRY_TEST(copy_and_fill_accept_every_dtype),
     FERRY_TEST(fill_rounds_and_refuses_values_beyond_an_integer),
     FERRY_TEST(convert_rounds_to_nearest_even),
     FERRY_TEST(reductions_return_a_double),

@@ -46,7 +46,7 @@ static void a_prefetch_of_uninitialised_memory_does_nothing(void)
     wx_end();
 }
 
-static void a_prefetch_to_where_the_bytes_are_does_nothing(void)
+static void a_prefetch_to_a_valid_copy_does_nothing(void)
 {
     ferry_memory *m;
 
@@ -194,7 +194,7 @@ static void a_lost_copy_is_not_used_as_a_source(void)
     ferry_memory_release(m);
 }
 
-static void a_write_leaves_one_copy_of_three(void)
+static void a_write_invalidates_the_other_two_of_three_copies(void)
 {
     ferry_memory *m;
 
@@ -235,7 +235,7 @@ static void devices_access_a_memory_alternately(void)
 
 /* ---- through the host ----------------------------------------------------------------------- */
 
-static void without_peer_copies_the_host_becomes_valid(void)
+static void without_peer_copies_the_copy_of_the_host_becomes_valid(void)
 {
     ferry_memory *m;
 
@@ -539,7 +539,7 @@ static void invalidate_invalidates_the_copies_of_all_devices(void)
 
 static const ferry_test_case manual_cases[] = {
     FERRY_TEST(a_prefetch_of_uninitialised_memory_does_nothing),
-    FERRY_TEST(a_prefetch_to_where_the_bytes_are_does_nothing),
+    FERRY_TEST(a_prefetch_to_a_valid_copy_does_nothing),
     FERRY_TEST(a_prefetch_returns_while_the_copy_is_pending),
     FERRY_TEST(a_prefetch_that_is_refused_changes_nothing),
     FERRY_TEST(a_peer_copy_is_counted_at_its_target_and_leaves_the_host_stale),
@@ -547,7 +547,7 @@ static const ferry_test_case manual_cases[] = {
     FERRY_TEST(a_peer_copy_is_a_reader_of_its_source),
     FERRY_TEST(a_release_waits_for_a_peer_copy_from_it),
     FERRY_TEST(a_peer_source_is_preferred_to_the_host),
-    FERRY_TEST(a_write_leaves_one_copy_of_three),
+    FERRY_TEST(a_write_invalidates_the_other_two_of_three_copies),
     FERRY_TEST(devices_access_a_memory_alternately),
     FERRY_TEST(sim_and_cpu_share_a_memory),
     FERRY_TEST(a_kernel_of_the_cpu_waits_for_copies_that_read_its_memory),
@@ -562,10 +562,10 @@ static const ferry_test_case manual_cases[] = {
 };
 
 static const ferry_test_case no_peer_cases[] = {
-    FERRY_TEST(without_peer_copies_the_host_becomes_valid),
+    FERRY_TEST(without_peer_copies_the_copy_of_the_host_becomes_valid),
     FERRY_TEST(a_staged_prefetch_starts_the_copy_to_the_host),
     FERRY_TEST(a_staged_copy_that_fails_may_leave_the_host_valid_but_loses_nothing),
-    FERRY_TEST(a_write_leaves_one_copy_of_three),
+    FERRY_TEST(a_write_invalidates_the_other_two_of_three_copies),
     FERRY_TEST(devices_access_a_memory_alternately),
     FERRY_TEST(sim_and_cpu_share_a_memory),
     FERRY_TEST(a_deleter_runs_once_after_the_copies_from_its_memory),
@@ -573,8 +573,8 @@ static const ferry_test_case no_peer_cases[] = {
 
 /* A copy takes long enough here that a missing wait is detected. */
 static const ferry_test_case real_cases[] = {
-    FERRY_TEST(a_prefetch_to_where_the_bytes_are_does_nothing),
-    FERRY_TEST(a_write_leaves_one_copy_of_three),
+    FERRY_TEST(a_prefetch_to_a_valid_copy_does_nothing),
+    FERRY_TEST(a_write_invalidates_the_other_two_of_three_copies),
     FERRY_TEST(devices_access_a_memory_alternately),
     FERRY_TEST(sim_and_cpu_share_a_memory),
     FERRY_TEST(a_blob_changes_its_home_device),

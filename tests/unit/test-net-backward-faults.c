@@ -210,7 +210,7 @@ static void fail_each(const struct sim_control *control, void *sim, fail fails, 
     fx_end();
 }
 
-static void a_device_failure_is_the_error_and_the_next_iteration_is_right(void)
+static void a_device_failure_fails_the_iteration_and_the_next_one_is_right(void)
 {
     const struct sim_control *control;
     void *sim;
@@ -276,7 +276,7 @@ static const ferry_test_case memory[] = {
 };
 
 static const ferry_test_case failures[] = {
-    FERRY_TEST(a_device_failure_is_the_error_and_the_next_iteration_is_right),
+    FERRY_TEST(a_device_failure_fails_the_iteration_and_the_next_one_is_right),
     FERRY_TEST(a_late_failure_is_reported_and_no_gradient_is_wrong),
 };
 

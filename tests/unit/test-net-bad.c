@@ -74,7 +74,7 @@ static const struct {
       FERRY_EFORMAT, "layer \"a\": 2 loss_weights for 1 tops" },
 };
 
-static void an_impossible_definition_is_one_error_with_its_position(void)
+static void an_invalid_definition_gives_one_error_with_its_position(void)
 {
     size_t i;
 
@@ -608,7 +608,7 @@ static void layers_accept_blobs_without_elements(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(layers_accept_blobs_without_elements),
-    FERRY_TEST(an_impossible_definition_is_one_error_with_its_position),
+    FERRY_TEST(an_invalid_definition_gives_one_error_with_its_position),
     FERRY_TEST(a_truncated_text_is_an_error_or_a_net),
     FERRY_TEST(shapes_that_do_not_fit_are_named_with_their_layer),
     FERRY_TEST(a_bottom_and_the_parameters_that_it_does_not_fit_are_named),

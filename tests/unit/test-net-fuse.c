@@ -308,7 +308,7 @@ static void each_pattern_computes_the_same_as_its_layers(void)
 static const char chain[] = X CONV BN("c", "d") SCALE("d", "e") RELU("e", "f")
     LAYER("pool", "Pooling", "f", "y", "pooling_param { kernel_size: 2 stride: 2 }");
 
-static void reading_a_fused_or_planned_blob_names_keep(void)
+static void the_error_for_a_fused_or_planned_blob_names_keep(void)
 {
     const char *const keep[] = { "e" };
     ferry_net_options o = { .struct_size = sizeof o, .text = chain, .text_size = strlen(chain) };
@@ -448,7 +448,7 @@ static void parameters_that_moved_to_other_memory_are_folded_again(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(parameters_that_moved_to_other_memory_are_folded_again),
     FERRY_TEST(each_pattern_computes_the_same_as_its_layers),
-    FERRY_TEST(reading_a_fused_or_planned_blob_names_keep),
+    FERRY_TEST(the_error_for_a_fused_or_planned_blob_names_keep),
     FERRY_TEST(kept_blobs_have_their_unfused_values),
     FERRY_TEST(only_kept_blobs_are_computed),
     FERRY_TEST(running_a_part_of_a_fused_net_requires_keep),

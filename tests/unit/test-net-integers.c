@@ -216,7 +216,7 @@ static bool has_integers(void)
     return db <= 100;
 }
 
-static void nets_are_near_f32(void)
+static void integer_nets_are_close_to_f32(void)
 {
     size_t i;
 
@@ -333,7 +333,7 @@ static void new_weights_are_rounded_again(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(nets_are_near_f32),
+    FERRY_TEST(integer_nets_are_close_to_f32),
     FERRY_TEST(one_product_is_within_its_bound),
     FERRY_TEST(values_outside_a_range_are_clamped_to_its_bound),
     FERRY_TEST(ranges_can_be_ignored_and_removed),

@@ -138,7 +138,7 @@ static void blobs_with_disjoint_lifetimes_share_memory(void)
 }
 
 /* The number of values that are live at the same time; each has two pages. */
-static void values_of_whole_pages_begin_at_different_places_of_theirs(void)
+static void values_of_whole_pages_start_at_different_offsets_in_a_page(void)
 {
     char *text = residual(2);
     ferry_net *net = open_text(text, NULL);
@@ -444,7 +444,7 @@ static void a_layer_on_another_device_transfers_only_its_blobs(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(blobs_with_disjoint_lifetimes_share_memory),
-    FERRY_TEST(values_of_whole_pages_begin_at_different_places_of_theirs),
+    FERRY_TEST(values_of_whole_pages_start_at_different_offsets_in_a_page),
     FERRY_TEST(plans_of_real_nets_use_at_most_35_percent_of_the_memory),
     FERRY_TEST(channels_last_concatenations_are_written_in_place),
     FERRY_TEST(shuffled_channels_keep_the_channels_last_layout),

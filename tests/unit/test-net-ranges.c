@@ -97,7 +97,7 @@ static void ranges_are_read_from_the_text(void)
     fx_end();
 }
 
-static void ranges_are_used_in_test_unless_the_options_say_otherwise(void)
+static void ranges_are_used_in_phase_test_unless_disabled_by_options(void)
 {
     const ferry_net_options train = { .phase = FERRY_PHASE_TRAIN };
     const ferry_net_options ignore = { .ignore_quantization = true };
@@ -515,7 +515,7 @@ static void a_part_of_a_net_keeps_its_own_ranges(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(ranges_are_read_from_the_text),
-    FERRY_TEST(ranges_are_used_in_test_unless_the_options_say_otherwise),
+    FERRY_TEST(ranges_are_used_in_phase_test_unless_disabled_by_options),
     FERRY_TEST(an_invalid_range_is_an_error_with_its_place),
     FERRY_TEST(loading_weights_loads_their_ranges),
     FERRY_TEST(other_weights_remove_the_ranges_of_a_file),

@@ -176,7 +176,7 @@ static void a_window_out_of_range_is_refused(void)
     refused(FERRY_EINVAL, &op, "group is 0");
 }
 
-static void strides_that_overlap_are_refused_where_it_writes(void)
+static void overlapping_strides_of_outputs_are_refused(void)
 {
     ferry_op_desc op = convolution();
 
@@ -237,7 +237,7 @@ static void strides_beyond_63_bits_are_refused(void)
     CU_ASSERT_EQUAL(ferry_op_desc_check(&op), 0);
 }
 
-static void integers_do_not_compute_but_can_be_copied(void)
+static void integers_can_be_copied_but_not_computed(void)
 {
     ferry_op_desc op;
 
@@ -277,7 +277,7 @@ static void an_epilogue_that_does_not_fit_is_refused(void)
  * Additional inputs of a kind, such as a mask or an index, have a dtype of their own; inputs of a
  * step do not.
  */
-static void steps_are_of_the_results_dtype(void)
+static void steps_have_the_dtype_of_the_result(void)
 {
     ferry_op_desc op;
 
@@ -366,12 +366,12 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_wrong_number_of_operands_is_refused),
     FERRY_TEST(shapes_that_do_not_fit_name_both_numbers),
     FERRY_TEST(a_window_out_of_range_is_refused),
-    FERRY_TEST(strides_that_overlap_are_refused_where_it_writes),
+    FERRY_TEST(overlapping_strides_of_outputs_are_refused),
     FERRY_TEST(products_that_overflow_are_found_in_any_order),
-    FERRY_TEST(integers_do_not_compute_but_can_be_copied),
+    FERRY_TEST(integers_can_be_copied_but_not_computed),
     FERRY_TEST(an_epilogue_that_does_not_fit_is_refused),
     FERRY_TEST(strides_beyond_63_bits_are_refused),
-    FERRY_TEST(steps_are_of_the_results_dtype),
+    FERRY_TEST(steps_have_the_dtype_of_the_result),
     FERRY_TEST(the_host_target_without_memory_is_an_error),
     FERRY_TEST(the_extent_of_an_operand_includes_its_strides),
     FERRY_TEST(an_axis_order_with_a_duplicate_axis_is_refused),

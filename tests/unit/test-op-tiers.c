@@ -193,7 +193,7 @@ static void halves_are_computed_in_place(void)
 }
 
 /* Transposed matrices are not computed on the host. */
-static void transposed_operands_stay_where_they_are(void)
+static void transposed_operands_cause_no_fallback_to_the_host(void)
 {
     static const uint8_t turned[3] = { 0, 2, 1 };
     ferry_op_desc op = matrices(FERRY_F32);
@@ -445,7 +445,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_sibling_is_of_the_same_runtime),
     FERRY_TEST(halves_are_computed_and_their_copies_counted),
     FERRY_TEST(halves_are_computed_in_place),
-    FERRY_TEST(transposed_operands_stay_where_they_are),
+    FERRY_TEST(transposed_operands_cause_no_fallback_to_the_host),
     FERRY_TEST(strict_names_kind_shape_and_plugin),
 };
 

@@ -68,7 +68,7 @@ static int run(ferry_operation *o, ferry_queue *q, ferry_memory *x, ferry_memory
     return ferry_operation_run(o, q, &args);
 }
 
-static void an_operation_computes_where_it_can(void)
+static void an_operation_runs_on_the_plugin_or_falls_back_to_the_host(void)
 {
     ferry_device *dev = fx_device();
     ferry_memory *x = floats(six, 6), *y = floats(NULL, 6);
@@ -532,7 +532,7 @@ static void longer_structures_are_accepted(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(an_operation_computes_where_it_can),
+    FERRY_TEST(an_operation_runs_on_the_plugin_or_falls_back_to_the_host),
     FERRY_TEST(a_product_is_rounded_before_it_is_added),
     FERRY_TEST(constants_are_packed_once_and_again_after_a_write),
     FERRY_TEST(invalid_locations_are_refused_and_nothing_changes),

@@ -334,7 +334,7 @@ static void without_a_cache_folder_kernels_are_compiled(void)
     end();
 }
 
-static void two_processes_at_once_leave_one_good_file(void)
+static void two_concurrent_processes_write_one_valid_file(void)
 {
     pid_t one, two;
     int first;
@@ -374,7 +374,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_program_of_another_driver_is_built_again),
     FERRY_TEST(world_writable_files_are_not_trusted),
     FERRY_TEST(without_a_cache_folder_kernels_are_compiled),
-    FERRY_TEST(two_processes_at_once_leave_one_good_file),
+    FERRY_TEST(two_concurrent_processes_write_one_valid_file),
     FERRY_TEST(a_forward_pass_is_one_program),
 };
 

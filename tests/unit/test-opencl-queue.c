@@ -35,7 +35,7 @@ static void *record(void *queue)
     return event;
 }
 
-static void an_event_is_done_when_the_work_before_it_is(void)
+static void an_event_is_done_when_the_work_before_it_is_done(void)
 {
     unsigned char byte = 7, back = 0;
     void *block, *event, *late;
@@ -154,7 +154,7 @@ static void enqueue_a_failure(void *block)
     CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(block, 0), 7, 1), 0);
 }
 
-static void a_failure_is_reported_by_the_event_after_it_with_its_name(void)
+static void a_failure_is_reported_with_its_name_by_the_next_event(void)
 {
     void *block, *before, *event, *after;
 
@@ -386,9 +386,9 @@ static void native_objects_have_names_and_sizes(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(an_event_is_done_when_the_work_before_it_is),
+    FERRY_TEST(an_event_is_done_when_the_work_before_it_is_done),
     FERRY_TEST(a_queue_waits_for_the_event_of_another),
-    FERRY_TEST(a_failure_is_reported_by_the_event_after_it_with_its_name),
+    FERRY_TEST(a_failure_is_reported_with_its_name_by_the_next_event),
     FERRY_TEST(a_failure_is_also_reported_by_the_next_wait_once),
     FERRY_TEST(a_failure_is_reported_after_many_later_commands),
     FERRY_TEST(a_wrapped_queue_is_used_and_not_changed),

@@ -212,7 +212,7 @@ static bool is_processor(void)
 }
 
 /* A processor can confuse a load with a recent store at the same page offset. */
-static void host_blocks_of_many_pages_begin_at_different_places_of_them(void)
+static void host_blocks_of_many_pages_start_at_different_offsets_in_a_page(void)
 {
     static const uint64_t sizes[] = { 1 << 17, 401408, 1 << 20, 3 << 20 };
 
@@ -302,7 +302,7 @@ static void memory_that_cannot_be_shared_is_not_imported(void)
     ocl_close();
 }
 
-static void a_device_that_is_opened_again_finds_its_context_and_its_programs(void)
+static void a_reopened_device_reuses_its_context_and_programs(void)
 {
     cl_context first;
     void *block;
@@ -330,10 +330,10 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(copies_and_memsets_write_only_their_bytes),
     FERRY_TEST(ranges_outside_a_block_are_refused),
     FERRY_TEST(host_blocks_are_aligned_and_can_be_copied),
-    FERRY_TEST(host_blocks_of_many_pages_begin_at_different_places_of_them),
+    FERRY_TEST(host_blocks_of_many_pages_start_at_different_offsets_in_a_page),
     FERRY_TEST(an_imported_block_is_the_same_memory_on_both_sides),
     FERRY_TEST(memory_that_cannot_be_shared_is_not_imported),
-    FERRY_TEST(a_device_that_is_opened_again_finds_its_context_and_its_programs),
+    FERRY_TEST(a_reopened_device_reuses_its_context_and_programs),
 };
 
 /*

@@ -134,7 +134,7 @@ static ferry_device *listed(const char *fake, ferry_runtime **out)
     return dev;
 }
 
-static void devices_not_open_or_unable_to_tell_are_skipped(void)
+static void closed_devices_and_devices_without_the_entry_owns_are_skipped(void)
 {
     ferry_device *found = (ferry_device *)(void *)&found, *dev;
     ferry_runtime *rt;
@@ -171,7 +171,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(each_device_owns_its_memory),
     FERRY_TEST(in_a_child_no_device_owns_memory),
     FERRY_TEST(null_is_refused),
-    FERRY_TEST(devices_not_open_or_unable_to_tell_are_skipped),
+    FERRY_TEST(closed_devices_and_devices_without_the_entry_owns_are_skipped),
     FERRY_TEST(an_owns_result_other_than_0_and_1_is_a_plugin_error),
     FERRY_TEST(lost_devices_are_skipped),
 };

@@ -169,7 +169,7 @@ static void use(ferry_plugin_ops *ops)
     ops->device_close(dev);
 }
 
-static void each_fault_is_one_line_with_its_rule(void)
+static void each_fault_prints_one_line_with_its_rule(void)
 {
     static const int rules[] = {
         [NO_FAULT] = 0,           [NO_ENTRY] = 69,         [FREQUENCY_0] = 69,
@@ -199,7 +199,7 @@ static void each_fault_is_one_line_with_its_rule(void)
     ferry_log_set_handler(NULL, NULL);
 }
 
-static const ferry_test_case cases[] = { FERRY_TEST(each_fault_is_one_line_with_its_rule) };
+static const ferry_test_case cases[] = { FERRY_TEST(each_fault_prints_one_line_with_its_rule) };
 
 int main(int argc, char **argv)
 {

@@ -89,7 +89,7 @@ static void bytes_keep_their_nul(void)
                   "t.prototxt:1:7: the string contains a NUL byte");
 }
 
-static void messages_are_opened_in_every_way(void)
+static void messages_are_parsed_in_every_syntax(void)
 {
     static const char want[] = "layer {\n  name: \"a\"\n  input_param {\n    shape {\n"
                                "      dim: 1\n      dim: 3\n    }\n  }\n}\n";
@@ -256,7 +256,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(values_of_every_kind_are_read),
     FERRY_TEST(strings_are_unescaped_and_joined),
     FERRY_TEST(bytes_keep_their_nul),
-    FERRY_TEST(messages_are_opened_in_every_way),
+    FERRY_TEST(messages_are_parsed_in_every_syntax),
     FERRY_TEST(texts_that_protobuf_refuses_are_refused_with_their_position),
     FERRY_TEST(the_depth_is_limited_and_parsing_uses_no_stack_per_level),
     FERRY_TEST(a_text_of_one_long_line_is_parsed_in_linear_time),

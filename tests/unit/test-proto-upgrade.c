@@ -330,7 +330,7 @@ static void ceil_mode_becomes_round_mode(void)
 
 /* ---- solvers -------------------------------------------------------------------------------- */
 
-static void a_solvers_type_becomes_a_name(void)
+static void solver_type_becomes_the_name_of_the_type(void)
 {
     static const char *const types[][2] = {
         { "SGD", "SGD" },         { "NESTEROV", "Nesterov" }, { "ADAGRAD", "AdaGrad" },
@@ -400,7 +400,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(an_upgrade_of_inputs_is_noted_as_caffe_does),
     FERRY_TEST(three_params_of_a_batch_norm_have_lr_mult_0),
     FERRY_TEST(ceil_mode_becomes_round_mode),
-    FERRY_TEST(a_solvers_type_becomes_a_name),
+    FERRY_TEST(solver_type_becomes_the_name_of_the_type),
     FERRY_TEST(an_upgrade_in_steps_gives_the_same_net),
 };
 

@@ -236,7 +236,7 @@ static void a_truncated_message_is_an_error_or_a_shorter_message(void)
 
 /* ---- blobs ---------------------------------------------------------------------------------- */
 
-static void blobs_are_left_in_the_file(void)
+static void blobs_are_not_read_from_the_file(void)
 {
     struct msg layer = { .size = 0 }, net;
     ferry_proto *p;
@@ -462,7 +462,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(the_number_of_notes_is_limited),
     FERRY_TEST(malformed_data_are_named),
     FERRY_TEST(a_truncated_message_is_an_error_or_a_shorter_message),
-    FERRY_TEST(blobs_are_left_in_the_file),
+    FERRY_TEST(blobs_are_not_read_from_the_file),
     FERRY_TEST(dropped_data_are_added_again),
     FERRY_TEST(blobs_are_copied_from_the_file),
     FERRY_TEST(blobs_without_a_file_are_an_error),

@@ -84,7 +84,7 @@ static void a_plugin_is_opened_once_in_a_process_and_a_device_as_often_as_needed
 
 /* ---- options -------------------------------------------------------------------------------- */
 
-static void options_come_from_the_api_then_from_the_file(void)
+static void options_of_the_api_precede_those_of_the_file(void)
 {
     const char *folder = fakes_five();
     const char *conf = fakes_write(folder, "c.conf",
@@ -143,7 +143,7 @@ static void unknown_options_of_a_plugin_are_warnings_and_invalid_ones_errors(voi
     ferry_runtime_close(rt);
 }
 
-static void a_plugin_that_failed_is_tried_again_with_other_options(void)
+static void a_failed_plugin_is_retried_with_other_options(void)
 {
     const char *folder = fakes_five();
     const char *conf = fakes_write(folder, "c.conf", "[plugin alpha]\noption.devices = 0\n");
@@ -453,10 +453,10 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(enumerating_one_device_of_a_plugin_lists_only_that_device),
     FERRY_TEST(all_runtimes_share_one_object_for_an_open_device),
     FERRY_TEST(a_plugin_is_opened_once_in_a_process_and_a_device_as_often_as_needed),
-    FERRY_TEST(options_come_from_the_api_then_from_the_file),
+    FERRY_TEST(options_of_the_api_precede_those_of_the_file),
     FERRY_TEST(invalid_options_are_refused),
     FERRY_TEST(unknown_options_of_a_plugin_are_warnings_and_invalid_ones_errors),
-    FERRY_TEST(a_plugin_that_failed_is_tried_again_with_other_options),
+    FERRY_TEST(a_failed_plugin_is_retried_with_other_options),
     FERRY_TEST(every_option_reports_its_value_and_source),
     FERRY_TEST(a_plugin_that_crashes_or_hangs_is_a_line_of_the_load_report),
     FERRY_TEST(a_probed_plugin_is_not_loaded_in_the_parent),

@@ -104,7 +104,7 @@ static void a_queue_uses_its_block_again(void)
     end();
 }
 
-static void one_entry_takes_several(void)
+static void one_entry_uses_several_scratch_blocks(void)
 {
     char first[64], second[64];
 
@@ -116,7 +116,7 @@ static void one_entry_takes_several(void)
     end();
 }
 
-static void each_queue_has_its_own_until_it_ends(void)
+static void each_queue_has_a_separate_scratch_block_until_it_is_destroyed(void)
 {
     char first[64], second[64], freed[64];
     ferry_queue *q = NULL;
@@ -173,8 +173,8 @@ static void a_scratch_block_that_cannot_be_allocated_is_reported(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_queue_uses_its_block_again),
-    FERRY_TEST(one_entry_takes_several),
-    FERRY_TEST(each_queue_has_its_own_until_it_ends),
+    FERRY_TEST(one_entry_uses_several_scratch_blocks),
+    FERRY_TEST(each_queue_has_a_separate_scratch_block_until_it_is_destroyed),
     FERRY_TEST(scratch_is_refused_outside_an_entry_of_a_queue),
     FERRY_TEST(a_device_without_the_flag_gets_no_scratch),
     FERRY_TEST(a_scratch_block_that_cannot_be_allocated_is_reported),

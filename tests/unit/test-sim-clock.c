@@ -90,7 +90,7 @@ static void on_the_manual_clock_a_copy_reads_and_writes_when_it_is_stepped(void)
     sim_close(dev);
 }
 
-static void an_event_is_done_when_all_before_it_has_run(void)
+static void an_event_is_done_when_all_earlier_work_has_run(void)
 {
     void *dev = device("manual");
     int value = 1;
@@ -117,7 +117,7 @@ static void an_event_is_done_when_all_before_it_has_run(void)
     sim_close(dev);
 }
 
-static void steps_follow_submission_and_may_be_of_one_queue(void)
+static void steps_run_in_submission_order_or_on_one_queue(void)
 {
     void *dev = device("manual");
     int one = 1, two = 2, three = 3, seen = 0;
@@ -258,7 +258,7 @@ static void waits_reach_across_devices(const char *clock)
     sim_close(dev);
 }
 
-static void a_wait_for_another_devices_event_is_kept_on_every_clock(void)
+static void a_wait_for_an_event_of_another_device_works_on_every_clock(void)
 {
     waits_reach_across_devices("manual");
     waits_reach_across_devices("sync");
@@ -342,7 +342,7 @@ static void on_the_real_clock_an_event_completes_by_itself(void)
     sim_close(dev);
 }
 
-static void a_device_that_is_held_does_nothing_until_it_is_let_go(void)
+static void a_held_device_runs_nothing_until_it_is_released(void)
 {
     void *dev = device("real");
     int value = 6, seen = 0;
@@ -366,7 +366,7 @@ static void a_device_that_is_held_does_nothing_until_it_is_let_go(void)
     sim_close(dev);
 }
 
-static void a_copy_takes_its_latency_and_its_bytes_time(void)
+static void the_time_of_a_copy_is_latency_plus_bytes_over_bandwidth(void)
 {
     static unsigned char bytes[1 << 16];
     unsigned char seen = 1;
@@ -426,7 +426,7 @@ static void copies_in_one_direction_share_the_bandwidth_across_queues(void)
  * The bytes are copied before the end of the copy's time, so that it does not end late; it must not
  * end early either.
  */
-static void a_large_copy_ends_no_earlier_than_the_model_says(void)
+static void a_large_copy_ends_no_earlier_than_the_model_predicts(void)
 {
     enum { SIZE = 8 << 20 };
     void *dev, *block, *bytes = calloc(1, SIZE);
@@ -494,7 +494,7 @@ static int read_behind(void *dev, void *block, bool *out_late)
 }
 
 /* On a busy machine this thread may be too late to observe it. */
-static void a_copy_reads_its_source_at_its_time_not_when_it_is_submitted(void)
+static void a_copy_reads_its_source_when_it_runs_not_when_it_is_submitted(void)
 {
     void *dev, *block;
     bool late = true;
@@ -519,20 +519,20 @@ static void a_copy_reads_its_source_at_its_time_not_when_it_is_submitted(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(on_the_sync_clock_all_work_is_done_on_return_without_a_thread),
     FERRY_TEST(on_the_manual_clock_a_copy_reads_and_writes_when_it_is_stepped),
-    FERRY_TEST(an_event_is_done_when_all_before_it_has_run),
-    FERRY_TEST(steps_follow_submission_and_may_be_of_one_queue),
+    FERRY_TEST(an_event_is_done_when_all_earlier_work_has_run),
+    FERRY_TEST(steps_run_in_submission_order_or_on_one_queue),
     FERRY_TEST(a_queue_that_waits_is_skipped),
     FERRY_TEST(a_blocking_call_runs_only_the_work_it_waits_for),
     FERRY_TEST(a_block_that_commands_still_use_is_not_freed),
-    FERRY_TEST(a_wait_for_another_devices_event_is_kept_on_every_clock),
+    FERRY_TEST(a_wait_for_an_event_of_another_device_works_on_every_clock),
     FERRY_TEST(peer_copies_can_be_switched_off),
     FERRY_TEST(on_the_real_clock_an_event_completes_by_itself),
-    FERRY_TEST(a_device_that_is_held_does_nothing_until_it_is_let_go),
-    FERRY_TEST(a_copy_takes_its_latency_and_its_bytes_time),
+    FERRY_TEST(a_held_device_runs_nothing_until_it_is_released),
+    FERRY_TEST(the_time_of_a_copy_is_latency_plus_bytes_over_bandwidth),
     FERRY_TEST(copies_in_one_direction_share_the_bandwidth_across_queues),
-    FERRY_TEST(a_large_copy_ends_no_earlier_than_the_model_says),
+    FERRY_TEST(a_large_copy_ends_no_earlier_than_the_model_predicts),
     FERRY_TEST(a_wait_is_part_of_the_modelled_time),
-    FERRY_TEST(a_copy_reads_its_source_at_its_time_not_when_it_is_submitted),
+    FERRY_TEST(a_copy_reads_its_source_when_it_runs_not_when_it_is_submitted),
 };
 
 int main(int argc, char **argv)

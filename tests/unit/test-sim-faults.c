@@ -174,7 +174,7 @@ static void every_kind_of_call_fails_on_request_and_changes_nothing(void)
     }
 }
 
-static void the_nth_call_fails_and_the_ones_around_it_do_not(void)
+static void only_the_nth_call_fails(void)
 {
     if (!setup("sync"))
         return;
@@ -468,7 +468,7 @@ static void losing_a_device_waits_for_the_copy_that_runs(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(every_kind_of_call_fails_on_request_and_changes_nothing),
-    FERRY_TEST(the_nth_call_fails_and_the_ones_around_it_do_not),
+    FERRY_TEST(only_the_nth_call_fails),
     FERRY_TEST(calls_of_all_kinds_can_be_counted_together),
     FERRY_TEST(the_failure_of_a_queued_copy_is_reported_by_its_event_only),
     FERRY_TEST(a_failure_that_no_event_reported_is_reported_by_synchronize_once),

@@ -193,7 +193,7 @@ static double reduced(uint32_t dtype, uint32_t op, void *x, void *y)
     return dtype == FERRY_F64 ? wide : (double)narrow;
 }
 
-static void reductions_leave_one_element_of_the_accumulating_type(void)
+static void reductions_write_one_element_of_the_accumulating_type(void)
 {
     double x[N], y[N], dot = 0, asum = 0, sumsq = 0;
 
@@ -497,7 +497,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(sim_reports_its_supported_operations_and_refuses_others),
     FERRY_TEST(a_minimal_device_supports_only_axpy_of_f32),
     FERRY_TEST(vectors_are_computed_in_every_floating_type),
-    FERRY_TEST(reductions_leave_one_element_of_the_accumulating_type),
+    FERRY_TEST(reductions_write_one_element_of_the_accumulating_type),
     FERRY_TEST(gemm_is_right_for_every_transposition_and_keeps_padding),
     FERRY_TEST(gemv_is_right_for_every_stride),
     FERRY_TEST(with_beta_0_the_old_values_are_not_read),

@@ -91,7 +91,7 @@ static void the_number_of_devices_is_as_configured(void)
     CU_ASSERT_PTR_NULL(dev);
 }
 
-static void a_device_describes_itself(void)
+static void a_device_reports_its_properties(void)
 {
     ferry_plugin_properties closed = { .struct_size = sizeof(closed) };
     ferry_plugin_properties opened = { .struct_size = sizeof(opened) };
@@ -528,7 +528,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(an_invalid_option_is_a_configuration_error_that_names_it),
     FERRY_TEST(sizes_are_understood_with_and_without_units),
     FERRY_TEST(the_number_of_devices_is_as_configured),
-    FERRY_TEST(a_device_describes_itself),
+    FERRY_TEST(a_device_reports_its_properties),
     FERRY_TEST(an_unknown_native_object_is_unsupported_and_a_wrong_size_is_invalid),
     FERRY_TEST(a_program_that_touches_device_memory_crashes_at_once),
     FERRY_TEST(arithmetic_on_a_handle_is_caught),

@@ -40,7 +40,7 @@ static void an_error_may_quote_the_previous_error(void)
     CU_ASSERT_STRING_EQUAL(ferry_last_error(), "outer: inner");
 }
 
-static void a_message_is_one_line_whatever_the_vendor_wrote(void)
+static void control_characters_of_a_vendors_message_are_replaced(void)
 {
     ferry__error(FERRY_EDEVICE, "a\nb\tc\r\n\x1b[1m");
     CU_ASSERT_STRING_EQUAL(ferry_last_error(), "a b c   [1m");
@@ -100,7 +100,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_thread_that_never_failed_has_no_error_and_others_do_not_share_it),
     FERRY_TEST(an_error_returns_its_code_and_keeps_its_line),
     FERRY_TEST(an_error_may_quote_the_previous_error),
-    FERRY_TEST(a_message_is_one_line_whatever_the_vendor_wrote),
+    FERRY_TEST(control_characters_of_a_vendors_message_are_replaced),
     FERRY_TEST(a_long_message_is_cut_between_characters),
     FERRY_TEST(every_code_has_a_distinct_sentence),
     FERRY_TEST(a_null_reference_passes_its_code_on),

@@ -209,7 +209,7 @@ static void every_transfer_is_an_event_with_its_reason(void)
     memcpy(path, "/tmp/ferry-test-trace-XXXXXX", sizeof path);
 }
 
-static void counted_operations_are_traced_and_no_others(void)
+static void only_counted_operations_are_traced(void)
 {
     ferry_device_stats s = run_traced(traced_failures);
     uint64_t h2d = 0, d2h = 0, d2d = 0, ignored = 0;
@@ -575,7 +575,7 @@ int main(int argc, char **argv)
 {
     static const ferry_test_case cases[] = {
         FERRY_TEST(every_transfer_is_an_event_with_its_reason),
-        FERRY_TEST(counted_operations_are_traced_and_no_others),
+        FERRY_TEST(only_counted_operations_are_traced),
         FERRY_TEST(a_copy_of_unpinned_memory_is_marked_in_the_trace),
         FERRY_TEST(names_are_escaped),
         FERRY_TEST(a_fifo_is_refused),

@@ -128,7 +128,7 @@ static void the_host_waits_for_the_device_s_reads(void)
 }
 
 /* An earlier failed write of a kernel does not affect a call that overwrites everything. */
-static void host_and_device_take_turns_without_maps(void)
+static void host_and_device_access_alternately_without_maps(void)
 {
     ferry_memory *m;
 
@@ -152,7 +152,7 @@ static const ferry_test_case shared_cases[] = {
 static const ferry_test_case unmapped_cases[] = {
     FERRY_TEST(the_host_waits_for_the_device_s_writes),
     FERRY_TEST(the_host_waits_for_the_device_s_reads),
-    FERRY_TEST(host_and_device_take_turns_without_maps),
+    FERRY_TEST(host_and_device_access_alternately_without_maps),
 };
 
 /* ---- failures of pending work ---------------------------------------------------------------- */
