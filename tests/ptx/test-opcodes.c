@@ -206,7 +206,7 @@ static void conversions_are_rounded_and_saturated(void)
     CHECK(values, PTX_EXACT);
 }
 
-static void halves_and_bfloats_are_converted(void)
+static void f16_and_bf16_are_converted(void)
 {
     static const struct value values[] = {
         { "cvt.rn.f16.f32 %h9, 0f3F801000;", 'h', 0x3c00 }, /* a tie */
@@ -312,7 +312,7 @@ static void memory_is_accessed_in_every_space(void)
     CHECK(values, PTX_EXACT);
 }
 
-static void lanes_exchange_values(void)
+static void lanes_exchange_values_by_warp_operations(void)
 {
     static const struct value values[] = {
         { "setp.gt.u32 %p1, %r0, 7; vote.sync.ballot.b32 %r9, %p1, -1;", 'w', 0xffffff00 },
@@ -427,10 +427,10 @@ int main(int argc, char **argv)
         FERRY_TEST(bits_are_computed),
         FERRY_TEST(floats_are_rounded_once),
         FERRY_TEST(conversions_are_rounded_and_saturated),
-        FERRY_TEST(halves_and_bfloats_are_converted),
+        FERRY_TEST(f16_and_bf16_are_converted),
         FERRY_TEST(approximate_instructions_have_a_largest_error),
         FERRY_TEST(memory_is_accessed_in_every_space),
-        FERRY_TEST(lanes_exchange_values),
+        FERRY_TEST(lanes_exchange_values_by_warp_operations),
         FERRY_TEST(lanes_reconverge_after_a_branch),
         FERRY_TEST(matrix_fragments_have_the_layout_that_ptx_documents),
         FERRY_TEST(matrix_products_accept_any_rounding),

@@ -21,6 +21,6 @@ pytest_results oracle "$work/out"
 [ "$status" -eq 0 ] || sed 's/^/     /' "$work/out"
 case $status in
 0 | 1) [ $((passed + failed)) -gt 0 ] || fail oracle/there_are_tests ;;
-*) fail oracle/pytest_comes_to_its_end "exit status $status" ;;
+*) fail oracle/pytest_exits_with_0_or_1 "exit status $status" ;;
 esac
 finish oracle

@@ -111,7 +111,7 @@ if [ -z "${FERRY_TEST_LONG-}" ]; then
         trial 80 "$order,blocks-descending" $reductions
     done
     nets 80 race,unknown tests/unit/test-layer-cases
-    nets 80 ascending tests/unit/test-net-models every_blob_of_a_model_has_caffe_s_values
+    nets 80 ascending tests/unit/test-net-models every_blob_of_a_model_matches_caffe
     nets 80 race,unknown tests/random/test-random-nets --seconds 5
     finish ptx
 fi

@@ -38,7 +38,7 @@ run() {
     # A crash leaves no line of its own.
     case $status in
     0 | 1) [ $((passed + failed)) -gt "$before" ] || fail "$kind/there_are_tests" ;;
-    *) fail "$kind/pytest_comes_to_its_end" "exit status $status" ;;
+    *) fail "$kind/pytest_exits_with_0_or_1" "exit status $status" ;;
     esac
 }
 

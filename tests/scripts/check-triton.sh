@@ -80,5 +80,5 @@ FERRY_LIBRARY_PATH=$FERRY_TEST_BUILDDIR/.libs PYTHONPATH=$FERRY_TEST_SRCDIR/pyth
 status=$?
 pytest_results mlserver "$work/mlserver"
 [ "$status" -eq 0 ] || cat "$work/mlserver"
-[ "$status" -le 1 ] || fail mlserver/pytest_comes_to_its_end "exit status $status"
+[ "$status" -le 1 ] || fail mlserver/pytest_exits_with_0_or_1 "exit status $status"
 finish triton

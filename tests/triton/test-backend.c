@@ -422,7 +422,7 @@ static void *keep_asking(void *arg)
     return (void *)bad;
 }
 
-static void instances_run_side_by_side(void)
+static void instances_run_concurrently(void)
 {
     pthread_t threads[4];
 
@@ -507,7 +507,7 @@ static void a_pass_that_fails_is_repeated_request_by_request(void)
 }
 
 /* From the fifth operation on the simulated device is lost; the server continues. */
-static void a_lost_device_is_one_error_for_each_request(void)
+static void a_lost_device_gives_one_error_for_each_request(void)
 {
     TRITONBACKEND_Request r, *all[1] = { &r };
     float *pixels = pixels_of(2, PIXELS);
@@ -549,7 +549,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_layer_in_place_does_not_change_the_request),
     FERRY_TEST(the_memory_of_a_request_is_not_used_after_the_response),
     FERRY_TEST(an_invalid_request_is_refused_without_affecting_others),
-    FERRY_TEST(instances_run_side_by_side),
+    FERRY_TEST(instances_run_concurrently),
     FERRY_TEST(reloads_leave_nothing_behind),
 };
 
@@ -558,7 +558,7 @@ static const ferry_test_case faults[] = {
     FERRY_TEST(a_pass_that_fails_is_repeated_request_by_request),
 };
 static const ferry_test_case losses[] = {
-    FERRY_TEST(a_lost_device_is_one_error_for_each_request),
+    FERRY_TEST(a_lost_device_gives_one_error_for_each_request),
 };
 
 int main(int argc, char **argv)

@@ -367,7 +367,7 @@ static void dtypes_have_sizes_and_names(void)
     fx_end();
 }
 
-static void a_blob_carries_a_name(void)
+static void a_blob_has_a_name(void)
 {
     char name[] = "conv1";
     ferry_blob *b;
@@ -454,7 +454,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(shapes_are_equal_only_if_all_dims_are),
     FERRY_TEST(dims_are_copied_to_the_device_as_int32),
     FERRY_TEST(dtypes_have_sizes_and_names),
-    FERRY_TEST(a_blob_carries_a_name),
+    FERRY_TEST(a_blob_has_a_name),
     FERRY_TEST(wrong_arguments_of_create_are_refused),
     FERRY_TEST(a_null_blob_is_an_error_never_a_crash),
 };

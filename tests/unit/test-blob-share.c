@@ -227,7 +227,7 @@ static void sharers_see_each_others_writes_and_adoptions(void)
     fx_end();
 }
 
-static void a_diff_can_be_shared_too(void)
+static void a_diff_can_be_shared(void)
 {
     ferry_blob *a, *b;
 
@@ -266,7 +266,7 @@ static void sharing_needs_equal_counts_and_dtypes(void)
     fx_end();
 }
 
-static void a_sharer_cannot_run_past_the_owners_buffer(void)
+static void a_growing_sharer_does_not_write_beyond_the_owners_buffer(void)
 {
     ferry_blob *owner, *sharer;
     bool grew = false;
@@ -502,9 +502,9 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_copy_converts_between_every_pair_of_dtypes),
     FERRY_TEST(integers_saturate_and_nan_becomes_zero),
     FERRY_TEST(sharers_see_each_others_writes_and_adoptions),
-    FERRY_TEST(a_diff_can_be_shared_too),
+    FERRY_TEST(a_diff_can_be_shared),
     FERRY_TEST(sharing_needs_equal_counts_and_dtypes),
-    FERRY_TEST(a_sharer_cannot_run_past_the_owners_buffer),
+    FERRY_TEST(a_growing_sharer_does_not_write_beyond_the_owners_buffer),
     FERRY_TEST(a_smaller_sharer_does_not_truncate_the_owners_values),
     FERRY_TEST(a_copy_moves_the_bytes_that_the_sharers_need),
     FERRY_TEST(a_slice_shares_the_elements_of_its_parent),

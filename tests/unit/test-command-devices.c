@@ -123,7 +123,7 @@ static void devices_opens_probed_devices(void)
                                        "vendorContext: VENDOR_BUSY on 0"));
 }
 
-static void a_driver_that_prints_does_not_spoil_json(void)
+static void output_of_a_driver_does_not_corrupt_json(void)
 {
     static const char command[] =
         "FERRY_PLUGIN_PATH=\"$FERRY_TEST_BUILDDIR\"/tests/plugins/fakes FERRY_BACKEND=chatters "
@@ -286,7 +286,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_missing_backend_prints_one_error_line_and_exits_with_1),
     FERRY_TEST(devices_reports_probes_that_crash_or_hang),
     FERRY_TEST(devices_opens_probed_devices),
-    FERRY_TEST(a_driver_that_prints_does_not_spoil_json),
+    FERRY_TEST(output_of_a_driver_does_not_corrupt_json),
     FERRY_TEST(plugins_reports_every_candidate),
     FERRY_TEST(plugins_documents_every_option),
     FERRY_TEST(choosing_one_backend_opens_no_other),

@@ -31,7 +31,7 @@ static void convert_copies_arrays_between_formats(void)
     fx_end();
 }
 
-static void inexpressible_data_are_an_error_and_nothing_is_written(void)
+static void data_that_the_format_cannot_store_are_an_error_and_write_nothing(void)
 {
     fx_device();
     MAKE("a.safetensors", { "w/0", FERRY_F32, 1, 1, false },
@@ -499,7 +499,7 @@ static void statistics_of_the_largest_numbers_are_finite(void)
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
-static void help_version_and_weights_are_understood(void)
+static void help_version_and_weights_options_are_parsed(void)
 {
     fx_device();
     MAKE("w.npz", { "a", FERRY_F32, 3, 1, false });
@@ -518,12 +518,12 @@ static void help_version_and_weights_are_understood(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(help_version_and_weights_are_understood),
+    FERRY_TEST(help_version_and_weights_options_are_parsed),
     FERRY_TEST(statistics_sorting_and_digests_are_shown),
     FERRY_TEST(statistics_of_the_largest_numbers_are_finite),
     FERRY_TEST(unreadable_arrays_are_marked),
     FERRY_TEST(convert_copies_arrays_between_formats),
-    FERRY_TEST(inexpressible_data_are_an_error_and_nothing_is_written),
+    FERRY_TEST(data_that_the_format_cannot_store_are_an_error_and_write_nothing),
     FERRY_TEST(diff_measures_differences_and_sets_the_exit_status),
     FERRY_TEST(weighted_sums_are_rounded_once),
     FERRY_TEST(arrays_without_names_are_matched_as_pairs),

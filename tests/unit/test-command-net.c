@@ -282,7 +282,7 @@ static void layers_are_loaded_from_a_shared_object(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(err, "no type \"AcmeClamp\""));
 }
 
-static void plugins_conf_names_layers_too(void)
+static void plugins_conf_loads_shared_objects_of_layers(void)
 {
     char command[1024];
 
@@ -333,7 +333,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(layers_are_listed_with_their_parameters_and_tiers),
     FERRY_TEST(every_type_has_an_example),
     FERRY_TEST(layers_are_loaded_from_a_shared_object),
-    FERRY_TEST(plugins_conf_names_layers_too),
+    FERRY_TEST(plugins_conf_loads_shared_objects_of_layers),
     FERRY_TEST(a_shared_object_of_layers_is_checked_like_a_plugin),
 };
 

@@ -279,7 +279,7 @@ static void weights_of_another_net_are_an_error_with_both_names(void)
         }
 }
 
-static void a_missing_net_is_named_with_each_place_once(void)
+static void the_error_for_a_missing_net_lists_each_searched_path_once(void)
 {
     write_file("astray.prototxt", "net: 'astray.net' lr_policy: 'fixed'", "");
     CU_ASSERT_EQUAL(here("$FERRY train astray.prototxt"), 1);
@@ -425,7 +425,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_full_disk_names_the_latest_good_snapshot),
     FERRY_TEST(invalid_arguments_print_one_error_line),
     FERRY_TEST(weights_of_another_net_are_an_error_with_both_names),
-    FERRY_TEST(a_missing_net_is_named_with_each_place_once),
+    FERRY_TEST(the_error_for_a_missing_net_lists_each_searched_path_once),
     FERRY_TEST(weights_for_only_some_layers_print_one_line),
     FERRY_TEST(test_gives_means_of_outputs),
     FERRY_TEST(plot_draws_losses_and_tests),

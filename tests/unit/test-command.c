@@ -130,7 +130,7 @@ static void expected_norms(int64_t count, double *l1, double *sumsq)
     }
 }
 
-static void weights_make_the_round_trip_and_are_inspected(void)
+static void weights_round_trip_and_are_inspected(void)
 {
     static const char *const names[] = {
         "conv1/0", "conv1/1", "conv2/0", "conv2/1", "fc/0", "fc/1"
@@ -547,7 +547,7 @@ static void the_first_program_runs_and_equals_the_one_in_readme(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(ferry_trace_counts_the_copies_of_the_tour),
-    FERRY_TEST(weights_make_the_round_trip_and_are_inspected),
+    FERRY_TEST(weights_round_trip_and_are_inspected),
     FERRY_TEST(norms_of_integers_are_computed_in_doubles),
     FERRY_TEST(a_sum_that_is_not_finite_is_null),
     FERRY_TEST(real_weights_are_inspected),

@@ -301,7 +301,7 @@ static void assert_no_file(const char *path, const char *reason)
     unsetenv("FERRY_CONF");
 }
 
-static void a_file_that_is_named_must_be_a_readable_text(void)
+static void a_named_configuration_file_must_be_a_readable_text(void)
 {
     const char *folder = fakes_folder();
     const char *fifo = fakes_path(folder, "fifo");
@@ -414,7 +414,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(the_section_validate_has_a_boolean),
     FERRY_TEST(a_long_value_is_not_truncated),
     FERRY_TEST(sections_are_sorted_and_may_be_repeated),
-    FERRY_TEST(a_file_that_is_named_must_be_a_readable_text),
+    FERRY_TEST(a_named_configuration_file_must_be_a_readable_text),
     FERRY_TEST(a_file_that_cannot_be_read_is_an_error),
     FERRY_TEST(the_file_of_the_api_precedes_that_of_the_variable_and_the_defaults),
     FERRY_TEST(the_users_file_is_optional_and_read_from_the_home_folder),

@@ -246,7 +246,7 @@ static void a_process_that_cannot_create_threads_computes_on_one(void)
     check_limited(without_threads, "seccomp");
 }
 
-static void a_blas_that_would_wait_for_memory_is_not_called(void)
+static void blas_is_not_called_if_it_would_wait_for_memory(void)
 {
     check_limited(without_memory, "setrlimit");
 }
@@ -266,7 +266,7 @@ int main(int argc, char **argv)
     static const ferry_test_case cases[] = {
         FERRY_TEST(the_first_matrix_product_loads_blas),
         FERRY_TEST(a_process_that_cannot_create_threads_computes_on_one),
-        FERRY_TEST(a_blas_that_would_wait_for_memory_is_not_called),
+        FERRY_TEST(blas_is_not_called_if_it_would_wait_for_memory),
         FERRY_TEST(the_number_of_blas_threads_is_limited_by_memory),
         FERRY_TEST(a_missing_blas_is_reported_when_the_plugin_opens),
     };

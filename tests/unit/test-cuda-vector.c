@@ -226,7 +226,7 @@ static void a_fill_at_any_offset_is_one_launch(void)
 
 /* ---- without kernels ---- */
 
-static void without_kernels_cublas_adds_up_and_the_driver_fills(void)
+static void without_kernels_cublas_sums_and_the_driver_fills(void)
 {
     struct vectors v;
     float got[3];
@@ -348,7 +348,7 @@ static void conversions_without_memory_are_retried(void)
 /*
  * Uses the counters of a runtime. The last case, because the plugin then has ferry's host table.
  */
-static void a_conversion_does_not_leave_the_device(void)
+static void a_conversion_runs_on_the_device(void)
 {
     const ferry_runtime_options options = { .struct_size = sizeof(options), .backend = "cuda" };
     ferry_device_stats before = { .struct_size = sizeof before },
@@ -390,11 +390,11 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(sums_on_two_queues_do_not_share_scratch),
     FERRY_TEST(a_sum_with_an_infinity_is_infinite),
     FERRY_TEST(a_fill_at_any_offset_is_one_launch),
-    FERRY_TEST(without_kernels_cublas_adds_up_and_the_driver_fills),
+    FERRY_TEST(without_kernels_cublas_sums_and_the_driver_fills),
     FERRY_TEST(operations_that_do_not_compile_are_computed_without_kernels),
     FERRY_TEST(a_failed_sum_can_be_retried),
     FERRY_TEST(conversions_without_memory_are_retried),
-    FERRY_TEST(a_conversion_does_not_leave_the_device),
+    FERRY_TEST(a_conversion_runs_on_the_device),
 };
 
 int main(int argc, char **argv)

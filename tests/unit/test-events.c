@@ -134,7 +134,7 @@ static void a_failed_prefetch_is_reported_at_the_next_access_on_the_device(void)
 }
 
 /* The access precedes the copy: later work on the queue must not take the old bytes for data. */
-static void a_failed_copy_that_was_read_already_is_reported_to_the_host(void)
+static void the_failure_of_a_copy_that_was_already_read_is_reported_to_the_host(void)
 {
     ferry_memory *m, *seen;
 
@@ -517,7 +517,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(the_host_reads_during_a_copy_that_only_reads),
     FERRY_TEST(a_last_release_waits_for_copies_from_its_host_block),
     FERRY_TEST(a_failed_prefetch_is_reported_at_the_next_access_on_the_device),
-    FERRY_TEST(a_failed_copy_that_was_read_already_is_reported_to_the_host),
+    FERRY_TEST(the_failure_of_a_copy_that_was_already_read_is_reported_to_the_host),
     FERRY_TEST(a_failed_copy_out_does_not_fill_the_host),
     FERRY_TEST(the_last_copy_that_fails_is_lost_and_never_zeros),
     FERRY_TEST(lost_contents_can_be_invalidated),

@@ -350,7 +350,7 @@ static bool error_says(const char *a, const char *b, const char *c)
     return strstr(said, a) && strstr(said, b) && strstr(said, c);
 }
 
-static void a_late_failure_is_reported_with_its_place_bytes_and_cause(void)
+static void an_asynchronous_failure_is_reported_with_device_bytes_and_cause(void)
 {
     ferry_device *dev = sim_device();
     ferry_memory *m = fx_memory_in(FERRY_HEAD_AT_HOST, false);
@@ -397,7 +397,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_failed_operation_leaves_a_memory_unchanged),
     FERRY_TEST(a_failed_operation_leaves_a_blob_unchanged),
     FERRY_TEST(an_asynchronous_copy_failure_is_reported_at_the_next_access),
-    FERRY_TEST(a_late_failure_is_reported_with_its_place_bytes_and_cause),
+    FERRY_TEST(an_asynchronous_failure_is_reported_with_device_bytes_and_cause),
     /* The last case, because the device is lost after it. */
     FERRY_TEST(a_lost_device_is_reported_and_everything_can_be_destroyed),
 };

@@ -243,7 +243,7 @@ static void walk(const struct scenario *sc)
 
 /* ---- the cases ------------------------------------------------------------------------------ */
 
-static void every_call_that_every_scenario_makes_may_fail(void)
+static void every_call_of_every_scenario_may_fail(void)
 {
     wx_begin();
     struck = runs = bad = 0;
@@ -256,7 +256,7 @@ static void every_call_that_every_scenario_makes_may_fail(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(every_call_that_every_scenario_makes_may_fail),
+    FERRY_TEST(every_call_of_every_scenario_may_fail),
 };
 
 int main(int argc, char **argv)

@@ -72,7 +72,7 @@ static const struct {
     { "gray.jpg", 1, 1 },   { "cmyk.jpg", 3, 2 },    { "turned.jpg", 3, 1 },
 };
 
-static void every_kind_of_picture_has_opencvs_pixels(void)
+static void every_kind_of_picture_has_the_pixels_of_opencv(void)
 {
     ferry_blob *b = BLOB(FERRY_U8, 1);
 
@@ -450,7 +450,7 @@ static void every_allocation_of_a_picture_may_fail(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(every_kind_of_picture_has_opencvs_pixels),
+    FERRY_TEST(every_kind_of_picture_has_the_pixels_of_opencv),
     FERRY_TEST(a_picture_keeps_its_channels_unless_a_number_is_requested),
     FERRY_TEST(a_picture_that_is_cut_off_is_an_error_at_every_byte),
     FERRY_TEST(one_changed_byte_is_an_error_or_a_picture),

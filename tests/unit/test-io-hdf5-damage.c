@@ -58,7 +58,7 @@ static void a_crash_of_the_library_is_an_error_that_names_the_file(void)
     CU_ASSERT_EQUAL(waitpid(-1, NULL, WNOHANG), -1); /* no child is left */
 }
 
-static void an_endless_walk_is_an_error(void)
+static void an_endless_loop_in_libhdf5_is_an_error(void)
 {
     struct ferry_io io = { .count = 3 };
 
@@ -385,7 +385,7 @@ static void libhdf5_prints_nothing_at_exit(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_crash_of_the_library_is_an_error_that_names_the_file),
-    FERRY_TEST(an_endless_walk_is_an_error),
+    FERRY_TEST(an_endless_loop_in_libhdf5_is_an_error),
     FERRY_TEST(a_child_that_hangs_is_replaced_by_another),
     FERRY_TEST(an_array_that_cannot_be_opened_is_marked),
     FERRY_TEST(a_file_with_any_changed_byte_is_read_or_refused),

@@ -9,7 +9,7 @@
 /* The contents of a file: arrays, and other objects. */
 
 /* As Caffe's solver writes its state: a string beside the history. */
-static void a_string_is_metadata(void)
+static void a_string_is_read_as_metadata(void)
 {
     hid_t type = H5Tcopy(H5T_C_S1), many, set;
     int iter = 7;
@@ -307,7 +307,7 @@ static void groups_are_not_followed_forever(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_string_is_metadata),
+    FERRY_TEST(a_string_is_read_as_metadata),
     FERRY_TEST(links_are_followed_or_reported),
     FERRY_TEST(a_diff_without_data_is_an_array),
     FERRY_TEST(arrays_keep_their_paths_when_written),

@@ -101,7 +101,7 @@ static void a_double_blob_is_written_shape_first(void)
     fx_end();
 }
 
-static void a_half_blob_is_written_as_nvcaffe_does(void)
+static void an_f16_blob_is_written_in_the_format_of_nvcaffe(void)
 {
     ferry_blob *b = NEW_BLOB(FERRY_F16, 1);
 
@@ -272,7 +272,7 @@ static void of_two_diffs_the_raw_one_is_read(void)
     fx_end();
 }
 
-static void without_reshape_the_shape_must_be_the_blobs(void)
+static void without_reshape_the_shape_must_match_the_blob(void)
 {
     ferry_blob *b = NEW_BLOB(FERRY_F32, 3, 2);
 
@@ -321,7 +321,7 @@ static void legacy_shapes_are_compared_from_the_end(void)
     fx_end();
 }
 
-static void large_dims_do_not_narrow(void)
+static void large_dims_are_not_truncated(void)
 {
     ferry_blob *b = NEW_BLOB(FERRY_F32, 1);
 
@@ -437,7 +437,7 @@ static void thirty_three_axes_are_refused_and_thirty_two_are_not(void)
 
 /* ---- both ways ------------------------------------------------------------------------------ */
 
-static void every_dtype_and_shape_survives_the_round_trip(void)
+static void every_dtype_and_shape_round_trips(void)
 {
     static const ferry_dtype dtypes[] = { FERRY_F32, FERRY_F64, FERRY_F16 };
     static const int64_t shape[][3] = { { 2, 3, 4 }, { 0, 3, 0 }, { 1, 300, 1 } };
@@ -488,7 +488,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_float_blob_is_written_data_first_and_shape_last),
     FERRY_TEST(a_diff_never_written_is_written_as_zeros),
     FERRY_TEST(a_double_blob_is_written_shape_first),
-    FERRY_TEST(a_half_blob_is_written_as_nvcaffe_does),
+    FERRY_TEST(an_f16_blob_is_written_in_the_format_of_nvcaffe),
     FERRY_TEST(a_scalar_is_written_without_a_shape),
     FERRY_TEST(an_empty_blob_is_written_and_read_back_empty),
     FERRY_TEST(an_integer_blob_has_no_field_in_a_blobproto),
@@ -499,13 +499,13 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_missing_diff_keeps_the_old_diff),
     FERRY_TEST(extensions_are_distinguished_by_wire_type),
     FERRY_TEST(of_two_diffs_the_raw_one_is_read),
-    FERRY_TEST(without_reshape_the_shape_must_be_the_blobs),
+    FERRY_TEST(without_reshape_the_shape_must_match_the_blob),
     FERRY_TEST(legacy_shapes_are_compared_from_the_end),
-    FERRY_TEST(large_dims_do_not_narrow),
+    FERRY_TEST(large_dims_are_not_truncated),
     FERRY_TEST(malformed_bytes_are_named_and_do_not_change_the_blob),
     FERRY_TEST(groups_nested_10000_deep_are_refused),
     FERRY_TEST(thirty_three_axes_are_refused_and_thirty_two_are_not),
-    FERRY_TEST(every_dtype_and_shape_survives_the_round_trip),
+    FERRY_TEST(every_dtype_and_shape_round_trips),
     FERRY_TEST(null_arguments_are_refused),
 };
 

@@ -262,7 +262,7 @@ static void diffs_and_solver_states_round_trip_in_caffe_formats(void)
     fx_end();
 }
 
-static void safetensors_keep_their_metadata_and_strange_names(void)
+static void safetensors_keep_their_metadata_and_unusual_names(void)
 {
     ferry_io_writer *w;
     ferry_blob *b;
@@ -477,7 +477,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(hdf5_that_stores_less_than_its_shape_is_refused),
     FERRY_TEST(single_array_formats_round_trip),
     FERRY_TEST(diffs_and_solver_states_round_trip_in_caffe_formats),
-    FERRY_TEST(safetensors_keep_their_metadata_and_strange_names),
+    FERRY_TEST(safetensors_keep_their_metadata_and_unusual_names),
     FERRY_TEST(values_may_be_written_in_pieces),
     FERRY_TEST(members_beyond_an_entrys_struct_size_are_zero),
     FERRY_TEST(a_flipped_bit_of_a_stored_member_is_found),

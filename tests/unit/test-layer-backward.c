@@ -238,7 +238,7 @@ static bool check_case(const char *path, int *compared)
     return c.good;
 }
 
-static void each_layer_differentiates_as_caffe_does(void)
+static void gradients_of_each_layer_match_caffe(void)
 {
     const char *folder = getenv("FERRY_TEST_DATA");
     size_t good = 0;
@@ -261,7 +261,7 @@ static void each_layer_differentiates_as_caffe_does(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(each_layer_differentiates_as_caffe_does),
+    FERRY_TEST(gradients_of_each_layer_match_caffe),
 };
 
 int main(int argc, char **argv)

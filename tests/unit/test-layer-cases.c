@@ -158,7 +158,7 @@ static bool check_case(const char *path)
     return c.good;
 }
 
-static void each_layer_computes_caffe_s_values(void)
+static void each_layer_matches_caffe(void)
 {
     const char *folder = getenv("FERRY_TEST_DATA");
     size_t good = 0;
@@ -179,7 +179,7 @@ static void each_layer_computes_caffe_s_values(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(each_layer_computes_caffe_s_values),
+    FERRY_TEST(each_layer_matches_caffe),
 };
 
 int main(int argc, char **argv)

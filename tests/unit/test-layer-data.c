@@ -131,7 +131,7 @@ static void a_list_is_read_in_order_and_restarts_at_its_end(void)
 }
 
 /* The results have OpenCV's numbers. */
-static void images_are_transformed_as_by_ferry_image_transform(void)
+static void images_are_transformed_like_ferry_image_transform(void)
 {
     ferry_net *net =
         TEST_NET(IMAGES "'%s' root_folder: '%s' new_height: 8 new_width: 7 is_color: false } "
@@ -183,7 +183,7 @@ static void a_batch_has_the_size_of_its_picture(void)
  * In TRAIN crops are at random positions and mirrored or not: each is a part of the picture, and
  * many different ones occur.
  */
-static void training_crops_and_mirrors_by_the_seed(void)
+static void training_crops_and_mirrors_depend_on_the_seed(void)
 {
     bool seen[3][4][2] = { { { 0 } } };
     int kinds = 0;
@@ -592,9 +592,9 @@ static void opening_a_pipe_does_not_block(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(memory_data_are_written_by_the_program),
     FERRY_TEST(a_list_is_read_in_order_and_restarts_at_its_end),
-    FERRY_TEST(images_are_transformed_as_by_ferry_image_transform),
+    FERRY_TEST(images_are_transformed_like_ferry_image_transform),
     FERRY_TEST(a_batch_has_the_size_of_its_picture),
-    FERRY_TEST(training_crops_and_mirrors_by_the_seed),
+    FERRY_TEST(training_crops_and_mirrors_depend_on_the_seed),
     FERRY_TEST(shuffling_reads_every_picture_once_per_epoch),
     FERRY_TEST(records_are_read_in_key_order_and_restart_at_the_end),
     FERRY_TEST(float_records_are_not_converted),

@@ -172,7 +172,7 @@ static void random_fillers_continue_their_sequence(void)
 }
 
 /* Later layers are reshaped within the forward pass, to no elements and back. */
-static void mvn_has_a_top_of_four_axes(void)
+static void mvn_has_a_top_with_four_axes(void)
 {
     static const struct {
         const char *shape;
@@ -323,7 +323,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(the_last_pooling_window_may_start_past_the_image),
     FERRY_TEST(dummy_data_and_parameter_layers_fill_their_tops),
     FERRY_TEST(random_fillers_continue_their_sequence),
-    FERRY_TEST(mvn_has_a_top_of_four_axes),
+    FERRY_TEST(mvn_has_a_top_with_four_axes),
     FERRY_TEST(a_filter_that_selects_nothing_has_an_empty_top),
     FERRY_TEST(a_recurrent_state_is_kept_until_cont_is_0),
     FERRY_TEST(expose_hidden_reads_and_writes_states_through_blobs),

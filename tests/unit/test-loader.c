@@ -86,7 +86,7 @@ static void symbols_of_a_plugin_do_not_reach_others(void)
     ferry_runtime_close(rt);
 }
 
-static void a_file_replaced_after_the_search_is_noticed(void)
+static void a_file_replaced_after_the_search_is_detected(void)
 {
     const char *folder = fakes_folder();
     const char *path = fakes_put(folder, "alpha", NULL);
@@ -195,7 +195,7 @@ static void the_first_plugin_of_a_name_is_used_and_the_others_are_listed(void)
     ferry_runtime_close(rt);
 }
 
-static void a_file_is_loaded_once_however_many_names_it_has(void)
+static void a_file_with_several_names_is_loaded_once(void)
 {
     const char *folder = fakes_folder();
     const char *path = fakes_put(folder, "alpha", NULL);
@@ -581,12 +581,12 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_failed_open_is_in_the_load_report_and_in_the_error),
     FERRY_TEST(a_library_that_is_missing_is_named),
     FERRY_TEST(symbols_of_a_plugin_do_not_reach_others),
-    FERRY_TEST(a_file_replaced_after_the_search_is_noticed),
+    FERRY_TEST(a_file_replaced_after_the_search_is_detected),
     FERRY_TEST(a_world_writable_file_or_folder_is_refused_with_a_chmod_hint),
     FERRY_TEST(permissions_of_the_link_target_are_checked),
     FERRY_TEST(a_file_of_another_user_is_refused),
     FERRY_TEST(the_first_plugin_of_a_name_is_used_and_the_others_are_listed),
-    FERRY_TEST(a_file_is_loaded_once_however_many_names_it_has),
+    FERRY_TEST(a_file_with_several_names_is_loaded_once),
     FERRY_TEST(a_refused_file_does_not_prevent_the_next),
     FERRY_TEST(last_folders_are_searched_after_plugindir),
     FERRY_TEST(permissions_of_last_folders_are_checked),

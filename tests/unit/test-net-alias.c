@@ -224,7 +224,7 @@ static void check_residual(const char *text, int fuse)
     fx_end();
 }
 
-static void a_residual_net_is_the_same_in_place_or_not(void)
+static void a_residual_net_computes_the_same_with_and_without_layers_in_place(void)
 {
     const char *in_place =
         X CONV("a", "x", "c") DROPOUT("c", "d") RELU("d", "d") CONV("b", "d", "e") SUM("c", "e");
@@ -378,7 +378,7 @@ static void unobservable_copies_are_omitted(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(layers_in_place_change_only_blobs_that_caffe_shares),
-    FERRY_TEST(a_residual_net_is_the_same_in_place_or_not),
+    FERRY_TEST(a_residual_net_computes_the_same_with_and_without_layers_in_place),
     FERRY_TEST(an_output_of_dropout_does_not_share_memory),
     FERRY_TEST(dropout_in_phase_test_copies_the_gradient),
     FERRY_TEST(a_loss_is_computed_before_a_layer_in_place_changes_its_top),

@@ -258,7 +258,7 @@ static void fail_each_late(const struct sim_control *control, void *sim, uint32_
     fx_end();
 }
 
-static void a_late_failure_is_reported_and_no_gradient_is_wrong(void)
+static void an_asynchronous_failure_is_reported_and_no_gradient_is_wrong(void)
 {
     const struct sim_control *control;
     void *sim;
@@ -277,7 +277,7 @@ static const ferry_test_case memory[] = {
 
 static const ferry_test_case failures[] = {
     FERRY_TEST(a_device_failure_fails_the_iteration_and_the_next_one_is_right),
-    FERRY_TEST(a_late_failure_is_reported_and_no_gradient_is_wrong),
+    FERRY_TEST(an_asynchronous_failure_is_reported_and_no_gradient_is_wrong),
 };
 
 int main(int argc, char **argv)

@@ -349,7 +349,7 @@ static void reopen(size_t i, ferry_net **out)
     FX_OK_FATAL(ferry_net_open(fx_device(), "net.prototxt", &o, out));
 }
 
-static void a_bottom_and_the_parameters_that_it_does_not_fit_are_named(void)
+static void a_bottom_and_its_mismatched_parameters_are_named(void)
 {
     for (size_t i = 0; i < FERRY_TEST_COUNT(made_for); i++) {
         ferry_net *net = NULL;
@@ -611,7 +611,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(an_invalid_definition_gives_one_error_with_its_position),
     FERRY_TEST(a_truncated_text_is_an_error_or_a_net),
     FERRY_TEST(shapes_that_do_not_fit_are_named_with_their_layer),
-    FERRY_TEST(a_bottom_and_the_parameters_that_it_does_not_fit_are_named),
+    FERRY_TEST(a_bottom_and_its_mismatched_parameters_are_named),
     FERRY_TEST(the_two_conflicting_bottoms_are_named),
     FERRY_TEST(every_layer_type_reports_invalid_shapes),
     FERRY_TEST(a_truncated_model_is_an_error_or_a_net),

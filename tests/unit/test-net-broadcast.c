@@ -228,7 +228,7 @@ static void check(const struct pattern *t, int fuse, int plan)
     fx_end();
 }
 
-static void a_smaller_operand_is_repeated_as_caffe_does(void)
+static void a_smaller_operand_is_broadcast_as_in_caffe(void)
 {
     for (size_t i = 0; i < FERRY_TEST_COUNT(patterns); i++)
         for (int fuse = -1; fuse <= 0; fuse++)
@@ -237,7 +237,7 @@ static void a_smaller_operand_is_repeated_as_caffe_does(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_smaller_operand_is_repeated_as_caffe_does),
+    FERRY_TEST(a_smaller_operand_is_broadcast_as_in_caffe),
 };
 
 int main(int argc, char **argv)

@@ -183,7 +183,7 @@ static bool check_fused(const struct model *m, const char *net, const char *weig
     return check_net(m, net, weights, io, false);
 }
 
-static void every_blob_of_a_model_has_caffe_s_values(void)
+static void every_blob_of_a_model_matches_caffe(void)
 {
     if (ferry_test_skip_variant())
         return;
@@ -285,7 +285,7 @@ static void a_batch_of_ten_images_equals_ten_single_images(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(every_blob_of_a_model_has_caffe_s_values),
+    FERRY_TEST(every_blob_of_a_model_matches_caffe),
     FERRY_TEST(a_planned_and_fused_model_computes_the_same),
     FERRY_TEST(a_batch_of_ten_images_equals_ten_single_images),
 };

@@ -59,7 +59,7 @@ static bool holds(ferry_net *net, const char *name, int64_t n, const float *want
 
 /* ---- computing ------------------------------------------------------------------------------- */
 
-static void a_chain_of_layers_computes(void)
+static void a_chain_of_layers_computes_its_output(void)
 {
     ferry_net *net = open_text(chain);
 
@@ -99,7 +99,7 @@ static void a_new_input_shape_reshapes_the_net_and_the_old_one_works_again(void)
     ferry_net_close(net);
 }
 
-static void a_blob_with_two_consumers_is_split_by_caffes_names(void)
+static void a_split_of_a_blob_with_two_consumers_has_the_names_of_caffe(void)
 {
     ferry_net *net = open_text(
         INPUT("dim: 2") "layer { name: 'a' type: 'Power' bottom: 'x' top: 'a' power_param { scale: "
@@ -497,9 +497,9 @@ static void members_beyond_a_shorter_structure_are_zero(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(members_beyond_a_shorter_structure_are_zero),
-    FERRY_TEST(a_chain_of_layers_computes),
+    FERRY_TEST(a_chain_of_layers_computes_its_output),
     FERRY_TEST(a_new_input_shape_reshapes_the_net_and_the_old_one_works_again),
-    FERRY_TEST(a_blob_with_two_consumers_is_split_by_caffes_names),
+    FERRY_TEST(a_split_of_a_blob_with_two_consumers_has_the_names_of_caffe),
     FERRY_TEST(layers_of_another_phase_are_omitted),
     FERRY_TEST(parameters_with_the_same_name_are_shared),
     FERRY_TEST(changed_weights_are_packed_again),

@@ -108,7 +108,7 @@ static void terms(float *x, float *u)
  * a x + b u and x u + v, compared with the host's bits: no device rounds once where others round
  * twice.
  */
-static void a_product_is_rounded_before_it_is_added(void)
+static void a_product_is_rounded_before_the_sum(void)
 {
     static float x[TERMS], u[TERMS], sum[TERMS], scaled[TERMS];
     const float a = 1.0f / 3;
@@ -343,7 +343,7 @@ static void the_mean_of_no_elements_is_zero(void)
  * A table of two rows and indices near its ends: fractions are truncated, but negative fractions
  * are out of range.
  */
-static void an_index_outside_names_no_row(void)
+static void an_index_out_of_range_selects_no_row(void)
 {
     ferry_device *dev = fx_device();
     ferry_memory *table = floats((float[]){ 1, 2 }, 2), *y = floats(NULL, 7);
@@ -533,14 +533,14 @@ static void longer_structures_are_accepted(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(an_operation_runs_on_the_plugin_or_falls_back_to_the_host),
-    FERRY_TEST(a_product_is_rounded_before_it_is_added),
+    FERRY_TEST(a_product_is_rounded_before_the_sum),
     FERRY_TEST(constants_are_packed_once_and_again_after_a_write),
     FERRY_TEST(invalid_locations_are_refused_and_nothing_changes),
     FERRY_TEST(operands_that_overlap_are_refused_but_slices_are_not),
     FERRY_TEST(the_result_does_not_overwrite_an_operand_of_a_step),
     FERRY_TEST(ignored_strides_may_have_any_value),
     FERRY_TEST(the_mean_of_no_elements_is_zero),
-    FERRY_TEST(an_index_outside_names_no_row),
+    FERRY_TEST(an_index_out_of_range_selects_no_row),
     FERRY_TEST(a_copy_keeps_every_bit),
     FERRY_TEST(an_empty_operation_does_nothing),
     FERRY_TEST(lost_inputs_are_reported_and_outputs_are_kept),

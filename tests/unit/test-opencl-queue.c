@@ -271,7 +271,7 @@ static void a_wrapped_queue_is_used_and_not_changed(void)
     ocl_close();
 }
 
-static void a_queue_out_of_order_is_refused(void)
+static void an_out_of_order_queue_is_refused(void)
 {
     cl_int error;
     cl_command_queue own;
@@ -392,7 +392,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_failure_is_also_reported_by_the_next_wait_once),
     FERRY_TEST(a_failure_is_reported_after_many_later_commands),
     FERRY_TEST(a_wrapped_queue_is_used_and_not_changed),
-    FERRY_TEST(a_queue_out_of_order_is_refused),
+    FERRY_TEST(an_out_of_order_queue_is_refused),
     FERRY_TEST(a_device_uses_and_releases_the_context_and_queue_of_the_program),
     FERRY_TEST(an_object_that_cannot_be_adopted_is_named),
     FERRY_TEST(native_objects_have_names_and_sizes),

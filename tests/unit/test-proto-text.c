@@ -220,7 +220,7 @@ static void a_text_of_one_long_line_is_parsed_in_linear_time(void)
     free(text);
 }
 
-static void the_locale_changes_no_number(void)
+static void numbers_do_not_depend_on_the_locale(void)
 {
     if (!ferry_test_comma())
         return;
@@ -260,7 +260,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(texts_that_protobuf_refuses_are_refused_with_their_position),
     FERRY_TEST(the_depth_is_limited_and_parsing_uses_no_stack_per_level),
     FERRY_TEST(a_text_of_one_long_line_is_parsed_in_linear_time),
-    FERRY_TEST(the_locale_changes_no_number),
+    FERRY_TEST(numbers_do_not_depend_on_the_locale),
     FERRY_TEST(a_truncated_text_is_one_error_or_a_complete_text),
 };
 

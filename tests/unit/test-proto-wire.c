@@ -88,7 +88,7 @@ static void every_kind_of_value_is_read(void)
                "    kernel_size: 7\n  }\n  dropout_param {\n    dropout_ratio: 0.5\n  }\n}\n");
 }
 
-static void the_last_of_several_counts_and_messages_merge(void)
+static void the_last_of_several_values_is_used_and_messages_are_merged(void)
 {
     struct msg net = { .size = 0 }, state = { .size = 0 }, other = { .size = 0 };
 
@@ -456,7 +456,7 @@ static void a_text_round_trips_through_its_binary_form(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(every_kind_of_value_is_read),
-    FERRY_TEST(the_last_of_several_counts_and_messages_merge),
+    FERRY_TEST(the_last_of_several_values_is_used_and_messages_are_merged),
     FERRY_TEST(a_field_number_shared_by_forks_is_resolved_by_layer_type),
     FERRY_TEST(unknown_fields_are_noted_once),
     FERRY_TEST(the_number_of_notes_is_limited),

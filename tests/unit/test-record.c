@@ -139,7 +139,7 @@ static void a_submission_that_reads_failed_contents_fails(void)
 }
 
 /* The failure is known before the work is recorded; the work itself succeeds. */
-static void work_on_failed_contents_has_failed(void)
+static void work_on_failed_contents_fails(void)
 {
     ferry_memory *in, *out;
     ferry_event *e = NULL;
@@ -492,7 +492,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_failed_submission_invalidates_exactly_its_outputs),
     FERRY_TEST(a_successful_submission_is_waited_for_and_its_results_read),
     FERRY_TEST(a_submission_that_reads_failed_contents_fails),
-    FERRY_TEST(work_on_failed_contents_has_failed),
+    FERRY_TEST(work_on_failed_contents_fails),
     FERRY_TEST(failures_of_consecutive_submissions_are_distinguished),
     FERRY_TEST(calls_that_a_reserved_queue_forbids_are_refused),
     FERRY_TEST(an_invalid_record_changes_nothing),

@@ -147,7 +147,7 @@ static void a_refused_fill_leaves_a_tail_that_reads_as_zeros(void)
  * Both copies were allocated when there was nothing to copy; the one to be scaled is filled with
  * zeros first.
  */
-static void a_refused_scale_forgets_no_copy_without_bytes(void)
+static void a_refused_scale_keeps_valid_copies_that_had_no_bytes(void)
 {
     ferry_blob *b;
     unsigned before;
@@ -253,7 +253,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_refused_copy_with_reshape_leaves_the_length_unchanged),
     FERRY_TEST(a_refused_copy_that_evicted_its_target_loses_nothing),
     FERRY_TEST(a_refused_fill_leaves_a_tail_that_reads_as_zeros),
-    FERRY_TEST(a_refused_scale_forgets_no_copy_without_bytes),
+    FERRY_TEST(a_refused_scale_keeps_valid_copies_that_had_no_bytes),
     FERRY_TEST(a_refused_access_to_unshared_bytes_loses_no_contents),
     FERRY_TEST(a_refused_adoption_leaves_shared_bytes_shared),
 };

@@ -393,7 +393,7 @@ static void conversion_rounds_to_even_and_saturates(void)
     sim_close(dev);
 }
 
-static void every_half_survives_a_round_trip(void)
+static void every_f16_value_round_trips(void)
 {
     enum { ALL = 65536 };
     static uint16_t in[ALL], out[ALL];
@@ -502,7 +502,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(gemv_is_right_for_every_stride),
     FERRY_TEST(with_beta_0_the_old_values_are_not_read),
     FERRY_TEST(conversion_rounds_to_even_and_saturates),
-    FERRY_TEST(every_half_survives_a_round_trip),
+    FERRY_TEST(every_f16_value_round_trips),
     FERRY_TEST(a_large_integer_is_rounded_once),
     FERRY_TEST(operands_are_checked_like_references_of_copies),
 };

@@ -54,7 +54,7 @@ static void an_invalid_option_is_a_configuration_error_that_names_it(void)
     }
 }
 
-static void sizes_are_understood_with_and_without_units(void)
+static void sizes_are_parsed_with_and_without_units(void)
 {
     static const struct {
         const char *text;
@@ -203,7 +203,7 @@ static void arithmetic_on_a_handle_is_caught(void)
     sim_close(dev);
 }
 
-static void a_reference_past_the_end_is_caught_with_all_its_numbers(void)
+static void the_error_for_a_reference_past_the_end_has_all_numbers(void)
 {
     void *dev = quiet_device();
     char text[64];
@@ -500,7 +500,7 @@ static void closing_a_device_that_is_not_empty_logs_the_leaks(void)
                                                    "1 host blocks, 0 imports, 1 queues, 1 events"));
 }
 
-static void host_memory_is_aligned_counted_and_known(void)
+static void host_memory_is_aligned_counted_and_owned(void)
 {
     void *dev = quiet_device();
     unsigned char *plain, *zero;
@@ -526,13 +526,13 @@ static void host_memory_is_aligned_counted_and_known(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(every_option_is_documented),
     FERRY_TEST(an_invalid_option_is_a_configuration_error_that_names_it),
-    FERRY_TEST(sizes_are_understood_with_and_without_units),
+    FERRY_TEST(sizes_are_parsed_with_and_without_units),
     FERRY_TEST(the_number_of_devices_is_as_configured),
     FERRY_TEST(a_device_reports_its_properties),
     FERRY_TEST(an_unknown_native_object_is_unsupported_and_a_wrong_size_is_invalid),
     FERRY_TEST(a_program_that_touches_device_memory_crashes_at_once),
     FERRY_TEST(arithmetic_on_a_handle_is_caught),
-    FERRY_TEST(a_reference_past_the_end_is_caught_with_all_its_numbers),
+    FERRY_TEST(the_error_for_a_reference_past_the_end_has_all_numbers),
     FERRY_TEST(a_freed_handle_is_reported_as_freed_and_not_reused_soon),
     FERRY_TEST(errors_name_the_owner_of_foreign_memory),
     FERRY_TEST(a_device_owns_its_live_blocks_and_no_other_address),
@@ -543,7 +543,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(addresses_are_reused_without_overlap_of_live_blocks),
     FERRY_TEST(only_the_call_that_the_option_names_fails),
     FERRY_TEST(closing_a_device_that_is_not_empty_logs_the_leaks),
-    FERRY_TEST(host_memory_is_aligned_counted_and_known),
+    FERRY_TEST(host_memory_is_aligned_counted_and_owned),
 };
 
 int main(int argc, char **argv)

@@ -221,7 +221,7 @@ static bool check(const struct row *r)
     return !r->file || !access(r->file, R_OK) || wrong(r, r->file);
 }
 
-static void every_field_has_its_effect(void)
+static void every_solver_field_has_its_effect(void)
 {
     enter();
     for (size_t i = 0; i < FERRY_TEST_COUNT(rows); i++)
@@ -229,7 +229,7 @@ static void every_field_has_its_effect(void)
     leave();
 }
 
-static void every_field_has_a_row(void)
+static void every_solver_field_is_in_the_table(void)
 {
     const struct ferry__proto_message *message = &ferry__proto_SolverParameter;
 
@@ -360,8 +360,8 @@ static void missing_fields_of_a_solver_text_are_one_warning(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(missing_fields_of_a_solver_text_are_one_warning),
-    FERRY_TEST(every_field_has_its_effect),
-    FERRY_TEST(every_field_has_a_row),
+    FERRY_TEST(every_solver_field_has_its_effect),
+    FERRY_TEST(every_solver_field_is_in_the_table),
     FERRY_TEST(a_nan_gradient_does_not_spread),
     FERRY_TEST(debug_info_matches_caffes_lines_and_their_order),
 };

@@ -226,7 +226,7 @@ static int rate_is(void *arg, ferry_solver *s, const ferry_solver_iteration *e)
     return 0;
 }
 
-static void policies_give_their_rates(void)
+static void learning_rate_policies_give_their_rates(void)
 {
     dev = fx_device();
     for (int i = 0; i < (int)FERRY_TEST_COUNT(policies); i++) {
@@ -471,7 +471,7 @@ static void gradients_and_updates_stay_on_the_device(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(solvers_agree_with_computation_in_doubles),
-    FERRY_TEST(policies_give_their_rates),
+    FERRY_TEST(learning_rate_policies_give_their_rates),
     FERRY_TEST(invalid_solver_texts_are_refused_with_their_position),
     FERRY_TEST(an_unwritable_prefix_is_reported_at_once),
     FERRY_TEST(null_arguments_are_refused),

@@ -248,7 +248,7 @@ static void threads_may_share_the_queues_of_three_devices(void)
 /*
  * A budget that another thread sets may or may not be met; memory in use by pending work is kept.
  */
-static void one_thread_may_evict_memory_that_the_others_released(void)
+static void one_thread_may_evict_memories_that_are_idle_in_others(void)
 {
     ferry_device_stats before[DEVICES], after = { .struct_size = sizeof after };
     uint64_t evictions = 0;
@@ -277,7 +277,7 @@ static void readers_share_one_blob_while_others_are_written(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(threads_may_share_the_queues_of_three_devices),
-    FERRY_TEST(one_thread_may_evict_memory_that_the_others_released),
+    FERRY_TEST(one_thread_may_evict_memories_that_are_idle_in_others),
     FERRY_TEST(readers_share_one_blob_while_others_are_written),
 };
 

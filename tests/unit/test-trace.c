@@ -392,7 +392,7 @@ static void a_full_disk_is_logged_once_and_leaves_a_readable_trace(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(said, "FERRY_TRACE: /dev/full: No space left on device\n"));
 }
 
-static void a_name_that_is_not_utf8_is_still_json(void)
+static void a_name_that_is_not_utf8_gives_valid_json(void)
 {
     int fd = mkstemp(path);
     unsigned named = 0;
@@ -546,7 +546,7 @@ static bool is_within(const json_t *inner, const json_t *outer)
            end <= number_of(outer, "ts") + number_of(outer, "dur") + 0.002;
 }
 
-static void slices_nest_and_an_arrow_comes_from_the_latest_copy(void)
+static void slices_nest_and_an_arrow_starts_at_the_latest_copy(void)
 {
     const json_t *outer, *first, *second, *copy;
     json_t *root, *events;
@@ -580,8 +580,8 @@ int main(int argc, char **argv)
         FERRY_TEST(names_are_escaped),
         FERRY_TEST(a_fifo_is_refused),
         FERRY_TEST(a_full_disk_is_logged_once_and_leaves_a_readable_trace),
-        FERRY_TEST(a_name_that_is_not_utf8_is_still_json),
-        FERRY_TEST(slices_nest_and_an_arrow_comes_from_the_latest_copy),
+        FERRY_TEST(a_name_that_is_not_utf8_gives_valid_json),
+        FERRY_TEST(slices_nest_and_an_arrow_starts_at_the_latest_copy),
         FERRY_TEST(a_child_uses_no_slice_of_its_parent),
     };
 

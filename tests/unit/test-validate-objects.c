@@ -341,7 +341,7 @@ static void import_with(enum fault f)
     fault = NO_FAULT;
 }
 
-static void imported_memory_is_the_hosts_while_it_is_mapped(void)
+static void device_access_to_mapped_imported_memory_is_reported(void)
 {
     import_with(NO_FAULT);
     clear(first, page);
@@ -458,7 +458,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_table_starts_with_its_size),
     FERRY_TEST(a_handle_is_a_block_of_the_device),
     FERRY_TEST(the_source_of_a_peer_copy_is_a_block_of_the_peer),
-    FERRY_TEST(imported_memory_is_the_hosts_while_it_is_mapped),
+    FERRY_TEST(device_access_to_mapped_imported_memory_is_reported),
     FERRY_TEST(only_imported_memory_is_mapped),
     FERRY_TEST(an_operation_is_destroyed_once),
     FERRY_TEST(an_operation_is_used_before_it_is_destroyed),
