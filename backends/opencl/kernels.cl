@@ -359,8 +359,9 @@ kernel void gemm(ulong m, ulong n, ulong k, real alpha, global const stored *a, 
  * stride: a group processes each row, and adjacent items read adjacent elements.
  */
 kernel void gemv_along(ulong rows, ulong columns, real alpha, global const stored *a, ulong a_first,
-                       ulong a_row, ulong a_column, global const stored *x, ulong x_first, long x_step,
-                       real beta, global stored *y, ulong y_first, long y_step, local real *cells)
+                       ulong a_row, ulong a_column, global const stored *x, ulong x_first,
+                       long x_step, real beta, global stored *y, ulong y_first, long y_step,
+                       local real *cells)
 {
     uint item = (uint)get_local_id(0), items = (uint)get_local_size(0);
     ulong row = get_group_id(0);

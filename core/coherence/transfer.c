@@ -21,10 +21,7 @@ static size_t least(size_t a, size_t b)
 
 /* ---- two sides of the same bytes ---- */
 
-/*
- * The replica of the other side that shares the slot's bytes; NULL if there is no other side, or
- * both have one replica.
- */
+/* The replica of the other side that shares the slot's bytes; NULL: none, or the same one. */
 static struct ferry__replica *other_side(ferry_memory *m, unsigned slot)
 {
     struct ferry__replica *device;
@@ -128,12 +125,9 @@ static bool source_is_lost(struct ferry__request *req, unsigned slot)
     return true;
 }
 
-/*
- * The cost of a copy from `slot` to the request's slot: 0 where the bytes are shared, STAGED and
- * more for two legs, through the host.
- */
-#define STAGED 3u
+#define STAGED 3u /* and more: the cost of two legs, through the host */
 
+/* The cost of a copy from `slot` to the request's slot; 0 where the bytes are shared. */
 static unsigned cost(struct ferry__request *req, unsigned slot)
 {
     ferry_device *from = ferry__replica_device(req->m, slot);
@@ -249,9 +243,7 @@ int ferry__transfer_enter(struct ferry__request *req, unsigned slot, uint32_t va
 
 /* ---- one leg ---- */
 
-/*
- * Reserves room to note a copy, and orders it: after the writers of `from` and all users of `to`.
- */
+/* Reserves room to note a copy, which is ordered after the writers of `from` and users of `to`. */
 static int before_copy(ferry_queue *q, struct ferry__replica *to, struct ferry__replica *from)
 {
     int err = ferry__uses_reserve(&to->uses, 3 + ferry__uses_heritage(from->uses));
@@ -289,24 +281,6 @@ static void note_copy(ferry_queue *q, struct ferry__replica *to, struct ferry__r
     ferry__uses_add(to->uses, e, q, true);
     ferry__uses_inherit(to->uses, from->uses); /* the copy fails if its source fails */
     ferry__uses_add(from->uses, e, q, false);
-}
-
-/*
- * Notes a copy of no bytes: its destination no longer has contents that earlier work on it could
- * have failed to write, but is in use until that work is done. Room was reserved.
- */
-static int note_nothing(ferry_queue *q, struct ferry__replica *to)
-{
-    ferry_event *e = NULL;
-    int err = ferry__section_mark(q, &e);
-
-    if (err)
-        return err;
-    ferry__uses_clear(to->uses); /* the event is after those uses */
-    if (e)
-        ferry__uses_add_blameless(to->uses, e, q);
-    ferry__event_release(e);
-    return 0;
 }
 
 /* A copy, and its section for the trace. */
@@ -382,7 +356,7 @@ static int to_host(struct ferry__request *req, struct ferry__replica *host, unsi
             ferry__transfer_say_failed(req, err);
         trace_host_copy("d2h", host, bytes, reason, q, start, m, &sending);
     } else if (!err) {
-        err = note_nothing(q, host);
+        err = ferry__uses_absolve(host->uses, q);
     }
     if (!err)
         host->filled = bytes;
@@ -419,7 +393,8 @@ static int to_device(struct ferry__request *req, struct ferry__replica *r, unsig
     if (!err && dev)
         err = ferry__transfer_after_default(dev, req->q);
     if (!err)
-        err = bytes ? copy(req->q, r, src, dev, bytes, false, &sending) : note_nothing(req->q, r);
+        err = bytes ? copy(req->q, r, src, dev, bytes, false, &sending)
+                    : ferry__uses_absolve(r->uses, req->q);
     trace_device_copy(req, dev, src, bytes, start, &sending);
     if (!err)
         *ferry__replica_filled(m, req->slot) = bytes;

@@ -125,6 +125,20 @@ void ferry__uses_add_blameless(struct ferry__uses *uses, ferry_event *event, fer
     use->write = use->blameless = true;
 }
 
+int ferry__uses_absolve(struct ferry__uses *uses, ferry_queue *q)
+{
+    ferry_event *e = NULL;
+    int err = ferry__section_mark(q, &e);
+
+    if (err)
+        return err;
+    ferry__uses_clear(uses); /* the event is after those uses */
+    if (e)
+        ferry__uses_add_blameless(uses, e, q);
+    ferry__event_release(e);
+    return 0;
+}
+
 void ferry__uses_add_program(struct ferry__uses *uses, ferry_queue *queue, bool write)
 {
     struct ferry__use *use, *added;

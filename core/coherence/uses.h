@@ -27,6 +27,13 @@ void ferry__uses_add(struct ferry__uses *uses, ferry_event *event, ferry_queue *
 void ferry__uses_add_blameless(struct ferry__uses *uses, ferry_event *event, ferry_queue *queue);
 
 /*
+ * Replaces all uses by one that ends when the work on `q` so far has ended, after which they were
+ * ordered, and whose failure is not attributed to this replica: a copy of no bytes was made, so
+ * that its contents cannot have failed. Room was reserved.
+ */
+int ferry__uses_absolve(struct ferry__uses *uses, ferry_queue *q);
+
+/*
  * Notes the program's own use of a queue, whose work ferry does not see; repeated calls note it
  * once.
  */

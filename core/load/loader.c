@@ -75,10 +75,7 @@ static void report_refusal(struct ferry__search *search, struct ferry__candidate
     ferry__loader_report(search, candidate, stage, refusal->code, refusal->reason, refusal->hint);
 }
 
-/*
- * The plugin's name in a file's name: cuda for "ferry_cuda.so", otherwise the name without its
- * suffix.
- */
+/* The plugin's name in a file's name: cuda for "ferry_cuda.so"; else the name without suffix. */
 static const char *name_of_file(struct ferry__search *search, const char *path)
 {
     const char *file = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
@@ -151,10 +148,7 @@ static const struct ferry__candidate *same_file(const struct ferry__search *sear
     return other == candidate ? NULL : other;
 }
 
-/*
- * Opens the file by its real path. Returns a descriptor, or a negative code with the refusal filled
- * in.
- */
+/* Opens the file by its real path. A descriptor, or a negative code with the refusal filled in. */
 static int open_file(struct ferry__search *search, struct ferry__candidate *candidate,
                      struct stat *out, struct ferry__refusal *refusal)
 {
@@ -196,10 +190,7 @@ static void warn_loose(struct ferry__search *search, struct ferry__candidate *ca
                candidate->line.name, candidate->line.path, loose, hint);
 }
 
-/*
- * Examines the file from its permissions to its ABI. 0, or the code of the refusal that it
- * reported.
- */
+/* Examines the file from its permissions to its ABI. 0, or the code of a reported refusal. */
 static int examine(struct ferry__search *search, struct ferry__candidate *candidate, int fd,
                    const struct stat *st)
 {
@@ -223,10 +214,7 @@ static int examine(struct ferry__search *search, struct ferry__candidate *candid
     return err;
 }
 
-/*
- * Whether a configuration file has that section. A section that only the API set does not name a
- * plugin.
- */
+/* Whether a configuration file has that section; one that only the API set names no plugin. */
 static bool is_named(const struct ferry__section *section)
 {
     return section && strcmp(section->origin, "API") != 0;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * From names to devices: which plugins are opened, in which order, and the error if none of them
- * works.
- */
+/* From names to devices: the plugins that are opened, their order, and the error if none works. */
 #include "config.h"
 
 #include "core/runtime/runtime.h"
