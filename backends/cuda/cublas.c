@@ -8,10 +8,7 @@
 
 #define SONAME "libcublas.so." CUDA_TEXT(CUBLAS_VER_MAJOR)
 
-static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool loaded;
-
-static int load_locked(void)
+static int load(void)
 {
     struct cuda_blas_table table = { 0 };
     void *library = cuda_library_open(SONAME, CUDA_PACKAGE);
@@ -31,16 +28,12 @@ static int load_locked(void)
     CUDA_BLAS_ENTRIES(LOAD)
 #undef LOAD
     cuda_blas = table;
-    loaded = true;
     return 0;
 }
 
 int cuda_blas_load(void)
 {
-    int err;
+    static struct cuda_once once = CUDA_ONCE;
 
-    pthread_mutex_lock(&load_lock);
-    err = loaded ? 0 : load_locked();
-    pthread_mutex_unlock(&load_lock);
-    return err;
+    return cuda_load_once(&once, load);
 }

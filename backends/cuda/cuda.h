@@ -44,6 +44,15 @@
  */
 void *cuda_library_open(const char *name, const char *folder);
 
+/* A library that is loaded once; after a failure the next call tries again. */
+struct cuda_once {
+    pthread_mutex_t lock;
+    bool done;
+};
+#define CUDA_ONCE { PTHREAD_MUTEX_INITIALIZER, false }
+/* Returns 0, or the error of `load`, which runs with the lock held. */
+int cuda_load_once(struct cuda_once *once, int (*load)(void));
+
 /* ---- the driver's own calls (driver.c; HIP: runtime.c) ---- */
 
 /* X(name of the member, name of the driver's function) */

@@ -5,9 +5,6 @@
  */
 #include "cuda.h"
 
-static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool loaded;
-
 /*
  * Looks entries up by version if the runtime supports it: otherwise the newest variant of a name is
  * returned, and cuStreamGetCtx has one more argument since 12.5. The reference is weak, because a
@@ -42,7 +39,7 @@ static cudaError_t entry_point(const char *name, void **out)
     return error;
 }
 
-static int load_locked(void)
+static int load(void)
 {
     struct cuda_driver table = { 0 };
     cudaError_t error;
@@ -54,18 +51,14 @@ static int load_locked(void)
     CUDA_DRIVER_ENTRIES(LOAD)
 #undef LOAD
     cuda_driver = table;
-    loaded = true;
     return 0;
 }
 
 int cuda_driver_load(void)
 {
-    int err;
+    static struct cuda_once once = CUDA_ONCE;
 
-    pthread_mutex_lock(&load_lock);
-    err = loaded ? 0 : load_locked();
-    pthread_mutex_unlock(&load_lock);
-    return err;
+    return cuda_load_once(&once, load);
 }
 
 /* Reports why there is no device; causes that a user can fix have messages of their own. */

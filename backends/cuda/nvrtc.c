@@ -36,9 +36,6 @@ static struct {
     const char *(*error)(int);
 } nvrtc;
 
-static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool loaded;
-
 #define MOST_ARCHS 64
 #define LOG_SHOWN  400 /* the number of bytes of the compiler's log in an error */
 
@@ -57,7 +54,7 @@ static void library_name(char *out, size_t size)
         snprintf(out, size, "libnvrtc.so.%d", major);
 }
 
-static int load_locked(void)
+static int load(void)
 {
     char name[32];
     void *library;
@@ -76,18 +73,14 @@ static int load_locked(void)
     NVRTC_ENTRIES(LOAD)
     LOAD(error, nvrtcGetErrorString, )
 #undef LOAD
-    loaded = true;
     return 0;
 }
 
 int cuda_nvrtc_load(void)
 {
-    int err;
+    static struct cuda_once once = CUDA_ONCE;
 
-    pthread_mutex_lock(&load_lock);
-    err = loaded ? 0 : load_locked();
-    pthread_mutex_unlock(&load_lock);
-    return err;
+    return cuda_load_once(&once, load);
 }
 
 static int fail(const char *call, int result)

@@ -42,6 +42,17 @@ static void *open_beside(const char *name, const char *folder)
 }
 #endif
 
+int cuda_load_once(struct cuda_once *once, int (*load)(void))
+{
+    int err;
+
+    pthread_mutex_lock(&once->lock);
+    err = once->done ? 0 : load();
+    once->done = !err;
+    pthread_mutex_unlock(&once->lock);
+    return err;
+}
+
 void *cuda_library_open(const char *name, const char *folder)
 {
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);

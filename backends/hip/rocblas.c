@@ -4,9 +4,6 @@
 
 #include <dlfcn.h>
 
-static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool loaded;
-
 static __typeof__(rocblas_gemm_ex) *gemm_ex;
 static __typeof__(rocblas_gemm_strided_batched_ex) *gemm_strided;
 
@@ -37,7 +34,7 @@ rocblas_status cublasGemmStridedBatchedEx(rocblas_handle handle, rocblas_operati
 
 #define SONAME "librocblas.so." CUDA_TEXT(HIP_ROCBLAS) /* of the release with this HIP: configure */
 
-static int load_locked(void)
+static int load(void)
 {
     struct cuda_blas_table table = { .gemm_ex = cublasGemmEx,
                                      .gemm_strided = cublasGemmStridedBatchedEx };
@@ -61,16 +58,12 @@ static int load_locked(void)
 #undef LOAD
 #undef FIND
     cuda_blas = table;
-    loaded = true;
     return 0;
 }
 
 int cuda_blas_load(void)
 {
-    int err;
+    static struct cuda_once once = CUDA_ONCE;
 
-    pthread_mutex_lock(&load_lock);
-    err = loaded ? 0 : load_locked();
-    pthread_mutex_unlock(&load_lock);
-    return err;
+    return cuda_load_once(&once, load);
 }
