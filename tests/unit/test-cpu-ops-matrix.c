@@ -278,6 +278,7 @@ static void grouped_convolutions_agree_for_every_number_of_threads(void)
                                                 .pad_end = { 1, 1 } };
         rig_convolution(&r, FERRY_F32, &s, RIG_LAST, RIG_PLAIN, RIG_LAST, RIG_PLAIN_BIAS);
         rig_check_threads(&r);
+        rig_end(&r);
     }
 }
 
