@@ -256,7 +256,7 @@ bool cuda_is_lost(cudaError_t error);
 int cuda_driver_load(void);
 /* Finds those of cuBLAS or rocBLAS, once. */
 int cuda_blas_load(void);
-/* A hint for the user; "" if there is none. */
+/* A hint for the user; an empty string for a code without a hint. */
 const char *cuda_hint_of(int code, cudaError_t error);
 /* Reports why there is no device; causes that a user can fix have messages of their own. */
 int cuda_fail_count(cudaError_t error);

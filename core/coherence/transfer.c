@@ -125,7 +125,7 @@ static bool source_is_lost(struct ferry__request *req, unsigned slot)
     return true;
 }
 
-#define STAGED 3u /* and more: the cost of two legs, through the host */
+#define STAGED 3u /* the lowest cost of a transfer through the host, by two copies */
 
 /* The cost of a copy from `slot` to the request's slot; 0 where the bytes are shared. */
 static unsigned cost(struct ferry__request *req, unsigned slot)

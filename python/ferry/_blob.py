@@ -163,7 +163,7 @@ class Blob(Held):
 
     def _share(self, values):
         """Makes a contiguous array of the blob's dtype and shape the host's copy of the data, without a copy
-        and without a reference to it. False: it is another kind of array, and nothing was done."""
+        and without a reference to it. Returns False, and does nothing, for other arrays."""
         if values.dtype != _dtypes.numpys(lib.ferry_blob_dtype(self._use())) or \
                 not (values.flags.c_contiguous and values.flags.aligned and values.size):
             return False

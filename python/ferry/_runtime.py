@@ -95,7 +95,7 @@ class Runtime(Held):
         lib.ferry_runtime_set_option(self._use(), text(plugin), text(key), text(str(value)))
 
     def device(self, name=None):
-        """The device of that name, or the selected one, opened. NoDevice, with the reason, if there is none."""
+        """Opens the device of that name, or the selected one. Raises NoDevice with the reason if that fails."""
         handle = self._use()
         return Device(Handle(out_pointer(lib.ferry_runtime_get_device, handle, text(name)), None, (handle,)))
 

@@ -273,7 +273,7 @@ static void index_at(const ferry_operand *o, int64_t k, int64_t *i)
 }
 
 /*
- * The index of the first element with the pattern, in memory; −1 if there is none. Only for a plain
+ * The index of the first element with the pattern, in memory; or −1. Only for a plain
  * output.
  */
 static int64_t first_unwritten(const struct op_array *a)

@@ -206,7 +206,7 @@ def what_nets_cannot_do_is_refused_in_words(server, repository):
 
 
 def a_configuration_is_completed(server, work, repository, name, config):
-    """config.pbtxt contains only the backend's name; or there is none, in a folder NAME.ferry."""
+    """config.pbtxt contains only the backend's name; a folder NAME.ferry needs no config.pbtxt."""
     make_model(repository, name, "lenet", [], [])
     (repository / name / "config.pbtxt").unlink()
     if config:

@@ -41,8 +41,8 @@ struct binary {
  */
 #define NEAR 4096
 /*
- * Rows of up to SHORT elements with an input that repeats are joined; the input is written down for
- * up to REPEATED elements.
+ * Rows of up to SHORT elements with an input that repeats are joined; the input is copied as often
+ * as it fits into REPEATED elements.
  */
 #define SHORT    256
 #define REPEATED 1024

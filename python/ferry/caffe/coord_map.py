@@ -86,8 +86,8 @@ def _ancestors(top):
 
 
 def coord_map_from_to(top_from, top_to):
-    """The map from one top to another, by way of the nearest top that both depend on. RuntimeError if there
-    is none, or if a layer between them does not preserve positions."""
+    """The map from one top to another, by way of the nearest top that both depend on. Raises RuntimeError if
+    they depend on no common top, or if a layer between them does not preserve positions."""
     of_from = dict(_ancestors(top_from))
     for at, to_map in _ancestors(top_to):
         if at in of_from:
