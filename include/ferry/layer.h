@@ -292,8 +292,8 @@ typedef struct ferry_layer_operand {
 FERRY_API int ferry_layer_emit(ferry_layer *layer, const struct ferry_op_desc *op,
                                const ferry_layer_operand *in, const ferry_layer_operand *out);
 
-/** The plain operand of a blob's shape; above FERRY_OP_AXES axes, one axis of all elements. */
-FERRY_API struct ferry_operand ferry_layer_operand_of(const ferry_blob *blob);
+/** Writes the plain operand of a blob's shape; above FERRY_OP_AXES axes, one axis of elements. */
+FERRY_API void ferry_layer_operand_of(const ferry_blob *blob, struct ferry_operand *operand);
 
 FERRY_END_DECLS
 

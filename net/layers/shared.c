@@ -102,7 +102,10 @@ static const ferry_blob *blob_at(const ferry_layer *layer, ferry_layer_operand a
 
 ferry_operand ferry__whole(const ferry_layer *layer, ferry_layer_operand at)
 {
-    return ferry_layer_operand_of(blob_at(layer, at));
+    ferry_operand operand;
+
+    ferry_layer_operand_of(blob_at(layer, at), &operand);
+    return operand;
 }
 
 ferry_operand ferry__around(const ferry_layer *layer, ferry_layer_operand at, int axis)

@@ -280,15 +280,18 @@ ferry_blob *ferry__layer_blob(const ferry_layer *layer, const ferry_layer_operan
     }
 }
 
-ferry_operand ferry_layer_operand_of(const ferry_blob *blob)
+void ferry_layer_operand_of(const ferry_blob *blob, ferry_operand *operand)
 {
+    const int64_t *shape = blob ? ferry_blob_shape(blob) : NULL;
     int64_t count = ferry_blob_element_count(blob);
+    int rank = blob ? ferry_blob_rank(blob) : -1;
 
-    if (blob && ferry_blob_rank(blob) > FERRY_OP_AXES)
-        return ferry_operand_make(ferry_blob_dtype(blob), &count, 1, NULL);
-    return ferry_operand_make(blob ? ferry_blob_dtype(blob) : FERRY_F32,
-                              blob ? ferry_blob_shape(blob) : NULL,
-                              blob ? ferry_blob_rank(blob) : -1, NULL);
+    if (!operand) return;
+    if (rank > FERRY_OP_AXES) {
+        shape = &count;
+        rank = 1;
+    }
+    *operand = ferry_operand_make(blob ? ferry_blob_dtype(blob) : FERRY_F32, shape, rank, NULL);
 }
 
 /* Checks that the operand's blob exists and contains all of its elements. */
