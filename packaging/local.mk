@@ -16,30 +16,35 @@ $(nodist_cmake_DATA): %D%/local.mk Makefile
 %D%/cmake/ferry-config-version.cmake: %D%/cmake/ferry-config-version.cmake.in
 
 # Builds apart, in wheel-build, with Zig, patchelf and static libraries (packaging/wheel/build.sh); the wheel is in dist.
-# WHEEL_CUDA=yes adds the wheel of the plugin cuda.
+# WHEEL_ARCH=aarch64 builds it for that machine, by a cross compiler. WHEEL_CUDA=yes adds the wheel of the plugin cuda.
 WHEEL_FOLDER = dist
+WHEEL_ARCH = $$(uname -m)
 WHEEL_CUDA = no
-WHEELS = ferry_caffe-$$(echo '$(PACKAGE_VERSION)' | $(SED) 's/~//')-*.whl
+WHEELS = ferry_caffe-$$(echo '$(PACKAGE_VERSION)' | $(SED) 's/~//')-*
 CUDA_WHEELS = ferry_caffe_cuda*-$$(echo '$(PACKAGE_VERSION)' | $(SED) 's/~//')-*.whl
 generated-sources: $(BUILT_SOURCES)
 wheel:
-	@$(MKDIR_P) wheel-build '$(WHEEL_FOLDER)'
-	out=`cd '$(WHEEL_FOLDER)' && pwd` && cd wheel-build && CC='$(CC)' STRIP='$(STRIP)' WHEEL_CUDA='$(WHEEL_CUDA)' \
+	@$(MKDIR_P) wheel-build/$(WHEEL_ARCH) '$(WHEEL_FOLDER)'
+	out=`cd '$(WHEEL_FOLDER)' && pwd` && arch=$(WHEEL_ARCH) && cd "wheel-build/$$arch" && \
+	    CC='$(CC)' STRIP='$(STRIP)' WHEEL_ARCH="$$arch" WHEEL_CUDA='$(WHEEL_CUDA)' \
 	    $(SHELL) '$(abs_top_srcdir)/packaging/wheel/build.sh' '$(abs_top_srcdir)' "$$out"
 
 check-wheel: wheel $(check_PROGRAMS)
-	wheel=`ls -t $(abs_builddir)/dist/$(WHEELS) | head -n 1` && cuda= && if test '$(WHEEL_CUDA)' = yes; then \
+	wheel=`ls -t $(abs_builddir)/dist/$(WHEELS)_$(WHEEL_ARCH).whl | head -n 1` && cuda= && if test '$(WHEEL_CUDA)' = yes; then \
 	    cuda=`ls -t $(abs_builddir)/dist/$(CUDA_WHEELS) | head -n 1`; fi && \
 	    FERRY_TEST_WHEEL=$$wheel FERRY_TEST_CUDA_WHEEL=$$cuda $(MAKE) $(AM_MAKEFLAGS) one T=tests/scripts/check-wheel.sh
 
-# The tarball, the SBOM and the sums, in release/ (packaging/release.sh); a wheel if RELEASE_WHEEL=yes, Debian's packages
-# if RELEASE_DEBS=yes.
+# The tarball, the SBOM and the sums, in release/ (packaging/release.sh); wheels if RELEASE_WHEEL=yes, Debian's packages
+# if RELEASE_DEBS=yes. The wheel for aarch64 is one of them if there is a cross compiler.
 RELEASE_FOLDER = release
 RELEASE_WHEEL = no
 RELEASE_DEBS = no
+OTHER_WHEEL = $$(test "$$(uname -m)" = aarch64 || ! command -v aarch64-linux-gnu-gcc >/dev/null || echo aarch64)
 release:
 	wheel= && if test '$(RELEASE_WHEEL)' = yes; then $(MAKE) $(AM_MAKEFLAGS) wheel && \
-	    wheel=`ls -t $(WHEEL_FOLDER)/$(WHEELS) | head -n 1`; fi && \
+	    wheel=`ls -t $(WHEEL_FOLDER)/$(WHEELS)_$(WHEEL_ARCH).whl | head -n 1` && \
+	    for arch in $(OTHER_WHEEL); do $(MAKE) $(AM_MAKEFLAGS) wheel WHEEL_ARCH=$$arch WHEEL_CUDA=no && \
+	    wheel="$$wheel `ls -t $(WHEEL_FOLDER)/$(WHEELS)_$$arch.whl | head -n 1`" || exit 1; done; fi && \
 	    if test '$(RELEASE_WHEEL)$(WHEEL_CUDA)' = yesyes; then \
 	    wheel="$$wheel `ls -t $(WHEEL_FOLDER)/$(CUDA_WHEELS) | head -n 1`"; fi && \
 	    MAKE='$(MAKE)' RELEASE_DEBS='$(RELEASE_DEBS)' $(SHELL) '$(srcdir)/%D%/release.sh' '$(abs_top_srcdir)' '$(PACKAGE_VERSION)' \
@@ -60,7 +65,8 @@ EXTRA_DIST += \
 	%D%/wheel/build.sh \
 	%D%/wheel/cc.sh \
 	%D%/wheel/glibc.c \
-	%D%/wheel/streams.c
+	%D%/wheel/streams.c \
+	%D%/wheel/sysroot.sh
 
 # Debian's packages, from the tarball that `make release` left (packaging/debs.sh).
 debs:

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# A compiler for the wheel: $WHEEL_CC compiles, Zig links against glibc's symbols of version $WHEEL_GLIBC, which run with
-# any later one.
+# A compiler for the wheel: $WHEEL_CC compiles, Zig links for $WHEEL_TARGET, against glibc's symbols of the version
+# in it, which run with any later one.
 for word; do
     case $word in
     -c | -E | -S | -print-* | --version | -v | -V | -qversion | -dumpmachine) exec $WHEEL_CC "$@" ;;
@@ -17,4 +17,4 @@ while [ "$count" -gt 0 ]; do
     last=$word
     set -- "$@" "$word"
 done
-exec $WHEEL_ZIG cc -target "$WHEEL_ARCH-linux-gnu.$WHEEL_GLIBC" -O2 -fno-sanitize=undefined "$@"
+exec $WHEEL_ZIG cc -target "$WHEEL_TARGET" -O2 -fno-sanitize=undefined "$@"

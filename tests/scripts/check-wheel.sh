@@ -113,6 +113,17 @@ blob.fill(3)
 assert blob.data.sum() == 18')
 }
 
+# The same with every operation: the plugin finds libferrykernels in the wheel.
+operations_package() {
+    (cd "$work" && "$work/venv/bin/ferry" new-plugin all-kinds --operations --wheel && cd ferry-all-kinds &&
+        "$work/venv/bin/python" -m pip install -q --no-index --no-build-isolation --no-deps \
+            --disable-pip-version-check . && cd "$work" &&
+        "$work/venv/bin/ferry" check venv/lib/python*/site-packages/ferry_all_kinds/ferry_all-kinds.so \
+            --only descriptor,ops-values,ops-steps >"$work/checked" 2>&1 &&
+        grep -q ' 3 passed, 0 failed, 0 not offered' "$work/checked" || { cat "$work/checked"; return 1; }
+    FERRY_BACKEND=all-kinds "$work/venv/bin/ferry" devices)
+}
+
 # The plugin is found in its own package by its entry point, and loads without NVIDIA's packages and
 # driver.
 cuda_is_found() {
@@ -149,7 +160,7 @@ check pip_installs_the_wheel install
 check python_loads_the_libraries_and_plugins_of_the_wheel uses_its_own
 for plugin in cpu sim; do check "its_plugin_${plugin}_passes_ferry_check" checks "$plugin"; done
 if [ "$(id -u)" -eq 0 ] && setpriv --reuid=65534 --regid=65534 --clear-groups \
-    "$(realpath "$work/venv/bin/python")" -c '' 2>/dev/null; then
+    env "$(realpath "$work/venv/bin/python")" -c '' 2>/dev/null; then
     check the_wheel_works_in_a_group_writable_folder works_where_a_group_may_write
 else
     skip the_wheel_works_in_a_group_writable_folder 'it takes root, setpriv, and a Python that other users may run'
@@ -162,8 +173,10 @@ fi
 compiler=${CC:-cc}
 if "$work/venv/bin/python" -c 'import setuptools, wheel' 2>/dev/null && command -v "${compiler%% *}" >/dev/null; then
     check another_package_can_provide_a_plugin plugin_package
+    check another_package_can_compute_every_operation operations_package
 else
     skip another_package_can_provide_a_plugin 'there is no setuptools with wheel, or no compiler'
+    skip another_package_can_compute_every_operation 'there is no setuptools with wheel, or no compiler'
 fi
 if [ -n "$FERRY_TEST_CUDA_WHEEL" ]; then
     check the_cuda_wheel_contains_its_plugin cuda_is_found

@@ -407,7 +407,7 @@ static void a_plugin_of_new_plugin_computes_every_operation(void)
     CU_ASSERT_EQUAL(ferry("check \"$FERRY_TEST_FOLDER\"/all/ferry_all-kinds.so "
                           "--only descriptor,ops-values,ops-steps,ops-reuse"),
                     0);
-    CU_ASSERT_EQUAL(ferry("new-plugin all-kinds --operations --wheel"), 2);
+    CU_ASSERT_EQUAL(ferry("new-plugin all-kinds --operations --cxx"), 2);
     CU_ASSERT(one_line_of_error("--operations"));
     CU_ASSERT_EQUAL(ferry("new-plugin all-kinds \"$FERRY_TEST_FOLDER\"/none --operations "
                           "--template \"$FERRY_TEST_FOLDER\"/all"),

@@ -284,13 +284,12 @@ int cmd_new_plugin(const struct tool_command *self, int argc, char **argv)
                           "%s: \"%s\" is not a valid plugin name: [a-z][a-z0-9_-]*, up to 31 "
                           "letters",
                           self->name, argv[0]);
-    if (p.operations && (p.cxx || p.wheel))
-        return tool_error(TOOL_USAGE, "%s: --operations makes a plugin in C, not as a wheel",
-                          self->name);
+    if (p.operations && p.cxx)
+        return tool_error(TOOL_USAGE, "%s: --operations makes a plugin in C, not C++", self->name);
     if (p.operations && !has_operations(&p))
         return tool_error(TOOL_FAILURE,
                           "%s: %s has no folder operations: --operations requires an installation "
-                          "with libferrykernels, which a wheel lacks",
+                          "with libferrykernels",
                           self->name, p.from);
     spell(&p, argv[0]);
     snprintf(p.folder, sizeof(p.folder), "%s", n > 1 ? argv[1] : p.package);
