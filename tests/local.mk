@@ -123,6 +123,7 @@ check_LTLIBRARIES += %D%/unit/libferrytest.la
 	%D%/unit/host-options.h \
 	%D%/unit/io-build.h \
 	%D%/unit/io-zip.h \
+	%D%/unit/little.h \
 	%D%/unit/plugin-driver.c \
 	%D%/unit/plugin-driver.h \
 	%D%/unit/proto-text.h \
@@ -288,6 +289,19 @@ check-valgrind: $(check_PROGRAMS)
 check-oclgrind: $(check_PROGRAMS)
 	FERRY_TEST_LONG=1 $(MAKE) $(AM_MAKEFLAGS) check TEST_LENGTH= TESTS='%D%/scripts/check-opencl-accesses.sh'
 
+# Builds ferry for another architecture and runs its tests, or those that CROSS_TESTS names, under qemu-user.
+CROSS_TESTS =
+check-cross:
+	$(SHELL) '$(srcdir)/%D%/scripts/cross.sh' '$(ARCH)' $(CROSS_TESTS)
+print-cross-tests:
+	@for test in $(UNIT_TESTS); do \
+	    case " $(COMMAND_TESTS) " in *" $$test "*) continue ;; esac; \
+	    case $$test in \
+	    *test-cuda* | *test-opencl* | *test-openvino | %D%/ptx/* | %D%/triton/*) ;; \
+	    *) echo "$$test" ;; \
+	    esac; \
+	done
+
 # The models: `make check` runs all sequences of 4 operations and searches 3 accesses. This target
 # runs more of both (minutes), and the last one more still (an hour).
 MODEL_TESTS = %D%/coherence/test-coherence %D%/model/check-events.sh
@@ -333,7 +347,7 @@ clean-gpu:
 	rm -rf '$(GPU_FOLDER)' '$(GPU_BUILD)'
 
 .PHONY: gpu-pack gpu-folder check-gpu-pack clean-gpu
-.PHONY: one check-training check-triton bench-triton check-oclgrind print-package-programs print-package-tests print-code-tests print-long-tests print-packed check-threads check-valgrind check-long check-model check-model-full
+.PHONY: check-cross print-cross-tests one check-training check-triton bench-triton check-oclgrind print-package-programs print-package-tests print-code-tests print-long-tests print-packed check-threads check-valgrind check-long check-model check-model-full
 
 EXTRA_DIST += \
 	$(LONG_TESTS) \
@@ -374,6 +388,7 @@ EXTRA_DIST += \
 	%D%/scripts/calls.list \
 	%D%/scripts/circles.awk \
 	%D%/scripts/dnn-scripts.py \
+	%D%/scripts/cross.sh \
 	%D%/scripts/lib.sh \
 	%D%/scripts/slang.py \
 	%D%/scripts/trace_lanes.py \

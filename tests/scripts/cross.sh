@@ -1,0 +1,89 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Builds ferry for another architecture and runs its tests under qemu-user: cross.sh ARCH [TEST…], where ARCH is
+# Debian's name (arm64, i386, riscv64, s390x) and TEST a target as tests/unit/test-memory; without TEST, the tests
+# of the core, of io, of op and of net. `make check-cross ARCH=…` calls it.
+#
+# The folder cross-ARCH of the current folder has the architecture's Debian packages (root; nothing is installed on
+# this machine), the build, and the results. Needs: apt-get, gcc-TRIPLET, qemu-user-static. CROSS_CC precedes
+# the compiler's name (ccache), JOBS is the number of jobs.
+set -eu
+
+source=$(cd "$(dirname "$0")/../.." && pwd)
+arch=${1:?usage: cross.sh arm64|i386|riscv64|s390x [TEST…]}
+shift
+gcc=12 suite=bookworm
+case $arch in
+arm64) triplet=aarch64-linux-gnu paths=aarch64-linux-gnu cpu=aarch64 ;;
+i386) triplet=i686-linux-gnu paths=i386-linux-gnu cpu=i386 ;;
+riscv64) triplet=riscv64-linux-gnu paths=riscv64-linux-gnu cpu=riscv64 gcc=14 suite=trixie ;; # not in bookworm
+s390x) triplet=s390x-linux-gnu paths=s390x-linux-gnu cpu=s390x ;;
+*) echo "cross.sh: unknown architecture $arch" >&2; exit 2 ;;
+esac
+folder=$PWD/cross-$arch
+root=$folder/root
+packages="libc6-dev libgcc-$gcc-dev libinih-dev libjansson-dev libopenblas-dev zlib1g-dev libhdf5-dev libpng-dev
+    libjpeg-dev liblmdb-dev libleveldb-dev libcunit1-dev"
+
+for needed in apt-get dpkg "$triplet-gcc" "qemu-$cpu-static"; do
+    command -v "$needed" >/dev/null || { echo "cross.sh: $needed is missing" >&2; exit 77; }
+done
+
+# apt COMMAND…: on lists and a state of the folder's own, as if this were an empty machine of that architecture.
+apt() {
+    apt-get -q -o APT::Architecture="$arch" -o APT::Architectures="$arch" -o APT::Sandbox::User=root \
+        -o Dir::State="$folder/apt" -o Dir::State::status="$folder/apt/status" -o Dir::Cache="$folder/apt/cache" \
+        -o Dir::Etc::sourcelist="$folder/apt/sources" -o Dir::Etc::sourceparts=/dev/null \
+        -o Dir::Etc::preferencesparts=/dev/null "$@"
+}
+
+# Debian's packages select OpenBLAS and HDF5 by scripts, which dpkg -x does not run.
+links() {
+    libraries=$root/usr/lib/$paths
+    [ -e "$root/lib" ] || ln -s usr/lib "$root/lib"
+    for file in libopenblas.so libopenblas.so.0 libblas.so.3 liblapack.so.3; do
+        ln -sf "openblas-pthread/$file" "$libraries/$file"
+    done
+    ln -sf ../openblas-pthread/pkgconfig/openblas.pc "$libraries/pkgconfig/openblas.pc"
+    ln -sf hdf5-serial.pc "$libraries/pkgconfig/hdf5.pc"
+    find "$root" -type l -lname '/*' | while read -r link; do
+        ln -sfn "$root$(readlink "$link")" "$link"
+    done
+}
+
+export PKG_CONFIG_LIBDIR="$root/usr/lib/$paths/pkgconfig:$root/usr/share/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$root"
+
+make_root() {
+    mkdir -p "$folder/apt/lists/partial" "$folder/apt/cache/archives/partial"
+    : >"$folder/apt/status"
+    keys=/usr/share/keyrings/debian-archive-keyring.gpg
+    echo "deb [signed-by=$keys] http://deb.debian.org/debian $suite main" >"$folder/apt/sources"
+    apt update
+    # shellcheck disable=SC2086
+    apt install -y --no-install-recommends --download-only $packages
+    for package in "$folder"/apt/cache/archives/*.deb; do dpkg -x "$package" "$root"; done
+    links
+    touch "$folder/root.done"
+}
+
+configure_build() {
+    mkdir -p "$folder/build"
+    cd "$folder/build"
+    "$source/configure" -q --host="$triplet" CC="${CROSS_CC:+$CROSS_CC }$triplet-gcc --sysroot=$root" CXX=no \
+        CFLAGS='-O2 -g1' --enable-cpu=yes --enable-sim=yes --disable-cuda --disable-hip --disable-opencl \
+        --disable-openvino --with-mpi=no
+}
+
+[ -e "$folder/root.done" ] || make_root
+[ -e "$folder/build/config.status" ] || (configure_build)
+cd "$folder/build"
+make -s -j"${JOBS:-1}" all
+make -s -j"${JOBS:-1}" check TESTS=
+# shellcheck disable=SC2046
+[ $# -gt 0 ] || set -- $(make -s print-cross-tests)
+find . -name '*.trs' -delete
+status=0
+QEMU_LD_PREFIX=$root FERRY_TEST_TIMEOUT=${FERRY_TEST_TIMEOUT:-1800} \
+    make -s -k -j"${JOBS:-1}" check LOG_COMPILER="qemu-$cpu-static" TESTS="$*" || status=$?
+sh "$source/tests/scripts/sum-results.sh" .
+exit $status
