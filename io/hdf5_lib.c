@@ -149,9 +149,9 @@ hid_t ferry__hdf5_type(ferry_dtype dtype, int native)
 }
 
 /* Makes h5py's type for Booleans: an enumeration of one byte with FALSE and TRUE. */
-static hid_t bool_type(void)
+static hid_t bool_type(H5T_order_t order)
 {
-    hid_t type = H5Tenum_create(H5T_STD_I8LE);
+    hid_t type = H5Tenum_create(order == H5T_ORDER_BE ? H5T_STD_I8BE : H5T_STD_I8LE);
     signed char no = 0, yes = 1;
 
     if (type >= 0 &&
@@ -174,7 +174,7 @@ hid_t ferry__hdf5_stored_type(enum ferry__storage storage, ferry_dtype dtype)
     case FERRY__STORED_I16:
         return H5Tcopy(H5T_STD_I16LE);
     case FERRY__STORED_BOOL:
-        return bool_type();
+        return bool_type(H5T_ORDER_LE);
     default:
         return -1;
     }
@@ -183,13 +183,14 @@ hid_t ferry__hdf5_stored_type(enum ferry__storage storage, ferry_dtype dtype)
 /* Whether the types are equal except for the byte order. */
 static bool same_type(hid_t type, enum ferry__storage storage, ferry_dtype dtype)
 {
-    hid_t candidate = ferry__hdf5_stored_type(storage, dtype);
-    bool same;
+    H5T_order_t order = H5Tget_order(type);
+    bool is_bool = storage == FERRY__STORED_BOOL, same;
+    hid_t candidate = is_bool ? bool_type(order) : ferry__hdf5_stored_type(storage, dtype);
 
     if (candidate < 0)
         return false;
-    if (H5Tget_size(type) > 1 && H5Tget_order(type) == H5T_ORDER_BE)
-        H5Tset_order(candidate, H5T_ORDER_BE);
+    if (!is_bool && order == H5T_ORDER_BE)
+        H5Tset_order(candidate, order);
     same = H5Tequal(type, candidate) > 0;
     H5Tclose(candidate);
     return same;

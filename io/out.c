@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "out.h"
 
+#include "crc32.h"
 #include "values.h"
 
 #include <errno.h>
@@ -219,8 +220,16 @@ int ferry__io_out_write(struct ferry__io_out *out, const void *bytes, uint64_t s
     return err;
 }
 
+static int write_summed(struct ferry__io_out *out, const void *bytes, size_t size,
+                        uint32_t *checksum)
+{
+    if (checksum)
+        *checksum = ferry__crc32(*checksum, bytes, size);
+    return ferry__io_out_write(out, bytes, size);
+}
+
 int ferry__io_out_values(struct ferry__io_out *out, const void *values, size_t size,
-                         ferry_dtype dtype)
+                         ferry_dtype dtype, uint32_t *checksum)
 {
     size_t element = ferry_dtype_size(dtype);
     unsigned char swapped[4096];
@@ -228,13 +237,13 @@ int ferry__io_out_values(struct ferry__io_out *out, const void *values, size_t s
     int err = FERRY_OK;
 
     if (!ferry__big_endian() || element == 1)
-        return ferry__io_out_write(out, values, size);
+        return write_summed(out, values, size, checksum);
     while (size > 0 && !err) {
         size_t piece = size < sizeof(swapped) ? size : sizeof(swapped);
 
         memcpy(swapped, at, piece);
         ferry__swap_bytes(swapped, (int64_t)(piece / element), element);
-        err = ferry__io_out_write(out, swapped, piece);
+        err = write_summed(out, swapped, piece, checksum);
         at += piece;
         size -= piece;
     }

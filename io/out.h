@@ -26,9 +26,12 @@ int ferry__io_out_open(const char *path, int named, struct ferry__io_out *out);
 /* Writes bytes at the position, and moves it. */
 int ferry__io_out_write(struct ferry__io_out *out, const void *bytes, uint64_t size);
 
-/* Writes values of a dtype at the position, little-endian, as most formats store them. */
+/*
+ * Writes values of a dtype at the position, little-endian, as most formats store them. `checksum`,
+ * which may be NULL, is continued over the written bytes.
+ */
 int ferry__io_out_values(struct ferry__io_out *out, const void *values, size_t size,
-                         ferry_dtype dtype);
+                         ferry_dtype dtype, uint32_t *checksum);
 
 /* Writes zeros at the position. */
 int ferry__io_out_pad(struct ferry__io_out *out, uint64_t size);

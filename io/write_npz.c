@@ -125,8 +125,11 @@ static int begin_array(ferry_io_writer *w, struct ferry__out_array *array)
 static int put_values(ferry_io_writer *w, struct ferry__out_array *array, const void *values,
                       size_t size)
 {
-    array->mark = ferry__crc32((uint32_t)array->mark, values, size);
-    return ferry__io_out_values(&w->out, values, size, array->alike);
+    uint32_t checksum = (uint32_t)array->mark;
+    int err = ferry__io_out_values(&w->out, values, size, array->alike, &checksum);
+
+    array->mark = checksum;
+    return err;
 }
 
 static int end_array(ferry_io_writer *w, struct ferry__out_array *array)

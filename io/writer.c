@@ -294,7 +294,7 @@ static int put_stored(ferry_io_writer *w, const void *values, size_t size)
 {
     if (w->ops->values)
         return w->ops->values(w, w->current, values, size);
-    return ferry__io_out_values(&w->out, values, size, w->current->alike);
+    return ferry__io_out_values(&w->out, values, size, w->current->alike, NULL);
 }
 
 /* The number of elements that are narrowed in one step. */

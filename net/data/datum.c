@@ -63,15 +63,22 @@ int ferry__datum_read(const void *record, size_t size, const char *name, struct 
 
 /* ---- the picture ----------------------------------------------------------------------------- */
 
+static uint32_t little_word(const unsigned char *bytes)
+{
+    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+           (uint32_t)bytes[3] << 24;
+}
+
 static void copy_floats(const struct ferry__datum *d, float *to)
 {
     const unsigned char *at = d->record, *end = at + d->record_size;
     struct ferry__field f;
 
     while (at < end && !ferry__take_field(&at, end, &f))
-        if (has_floats(&f)) {
-            memcpy(to, f.bytes, f.size);
-            to += f.size / sizeof(*to);
+        for (size_t i = 0; has_floats(&f) && i < f.size; i += sizeof(*to)) {
+            uint32_t word = little_word(f.bytes + i);
+
+            memcpy(to++, &word, sizeof(word));
         }
 }
 

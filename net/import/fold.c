@@ -227,7 +227,7 @@ static struct ferry__import_tensor fold_constant_of_shape(struct ferry__import *
 {
     const ferry_proto *a = ferry__import_attribute(im, "value");
     struct ferry__import_tensor one = {
-        FERRY__ONNX_FLOAT, { 0 }, 1, (const unsigned char *)"\0\0\0"
+        FERRY__ONNX_FLOAT, { 0 }, 1, (const unsigned char *)"\0\0\0", false
     };
     struct ferry__import_view v = { .t = &one };
     int n = ferry__import_constants(im, 0, v.shape.dim, FERRY_OP_AXES);

@@ -34,7 +34,7 @@ void ferry__import_batch_norm(struct ferry__import *im)
 {
     static const float one = 1;
     const struct ferry__import_tensor factor = {
-        FERRY__ONNX_FLOAT, { 1, { 1 } }, 1, (const unsigned char *)&one
+        FERRY__ONNX_FLOAT, { 1, { 1 } }, 1, (const unsigned char *)&one, true
     };
     struct ferry__import_value *x = ferry__import_input(im, 0), *y;
     int64_t channels = x->shape.rank > 1 ? x->shape.dim[1] : 0;

@@ -46,6 +46,13 @@ bool ferry__import_type_is_integer(int type)
     return type != FERRY__ONNX_FLOAT && type != FERRY__ONNX_FLOAT16 && type != FERRY__ONNX_DOUBLE;
 }
 
+static bool is_big_endian(void)
+{
+    const uint16_t one = 1;
+
+    return *(const unsigned char *)&one == 0;
+}
+
 static uint64_t bits_at(const struct ferry__import_tensor *t, int64_t i)
 {
     size_t size = ferry__import_type_size(t->type);
@@ -53,7 +60,7 @@ static uint64_t bits_at(const struct ferry__import_tensor *t, int64_t i)
     uint64_t bits = 0;
 
     for (size_t k = 0; k < size; k++)
-        bits |= (uint64_t)at[k] << (8 * k);
+        bits |= (uint64_t)at[t->native && is_big_endian() ? size - 1 - k : k] << (8 * k);
     return bits;
 }
 
@@ -112,7 +119,7 @@ int64_t ferry__import_tensor_integer(const struct ferry__import_tensor *t, int64
 
 void ferry__import_tensor_copy(const struct ferry__import_tensor *t, float *out)
 {
-    if (t->type == FERRY__ONNX_FLOAT && t->count) {
+    if (t->type == FERRY__ONNX_FLOAT && t->count && (t->native || !is_big_endian())) {
         memcpy(out, t->bytes, (size_t)t->count * sizeof *out);
         return;
     }
@@ -130,7 +137,7 @@ bool ferry__import_tensor_make(struct ferry__mem_arena *arena, int type,
     if (count < 0 || count > (int64_t)(LARGEST_MADE / size))
         return false;
     *out_elements = ferry__mem_alloc(arena, (size_t)count * size + 1);
-    *out = (struct ferry__import_tensor){ type, *shape, count, *out_elements };
+    *out = (struct ferry__import_tensor){ type, *shape, count, *out_elements, true };
     return *out_elements != NULL;
 }
 

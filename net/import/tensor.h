@@ -20,7 +20,8 @@ struct ferry__import_tensor {
     int type; /* a value of enum ferry__onnx_type */
     struct ferry__import_shape shape;
     int64_t count;
-    const unsigned char *bytes; /* `count` elements, little-endian, not aligned; borrowed */
+    const unsigned char *bytes; /* `count` elements, not aligned; borrowed */
+    bool native;                /* they are in the order of this machine, and not little-endian */
 };
 
 /* The size of an element in bytes; 0 for a type that ferry does not read. */
@@ -55,7 +56,8 @@ int ferry__import_tensor_read_sparse(struct ferry__import_file *file, const ferr
 
 /*
  * Creates a tensor of zeros of type FLOAT or INT64 in the arena; *out_elements (float or int64_t)
- * are its elements. False if it is larger than 64 MiB or there is no memory; no error is set.
+ * are its elements, in the byte order of this machine. False if it is larger than 64 MiB or there
+ * is no memory; no error is set.
  */
 bool ferry__import_tensor_make(struct ferry__mem_arena *arena, int type,
                                const struct ferry__import_shape *shape,

@@ -3,6 +3,7 @@
 #define FERRY_TEST_IO_BUILD_H
 
 #include "fixture.h"
+#include "little.h"
 
 #include <string.h>
 
@@ -49,6 +50,14 @@ static inline void put_string(struct msg *m, unsigned field, const char *text)
     put_bytes(m, field, text, strlen(text));
 }
 
+/* Elements of this machine, which become little-endian. */
+static inline void put_values(struct msg *m, unsigned field, const void *values, size_t size,
+                              size_t element)
+{
+    put_bytes(m, field, values, size);
+    put_little(m->at + m->size - size, values, size, element);
+}
+
 /* A BlobProto of one axis: floats first, first + 1, … */
 static inline void put_blob(struct msg *m, unsigned field, int n, float first)
 {
@@ -57,15 +66,18 @@ static inline void put_blob(struct msg *m, unsigned field, int n, float first)
 
     for (int i = 0; i < n; i++)
         values[i] = first + (float)i;
-    put_bytes(&blob, 5, values, (size_t)n * sizeof(float));
+    put_values(&blob, 5, values, (size_t)n * sizeof(float), sizeof(float));
     put_varint(&shape, 1, (uint64_t)n);
     put_bytes(&blob, 7, shape.at, shape.size);
     put_bytes(m, field, blob.at, blob.size);
 }
 
-/* A .npy of version `major`: a header, and values. */
+/*
+ * A .npy of version `major`: a header, and values; with elements of 1 byte they are in the order
+ * of the file.
+ */
 static inline size_t make_npy(unsigned char *to, int major, const char *header, const void *values,
-                              size_t size)
+                              size_t size, size_t element)
 {
     size_t length = strlen(header), at = major == 1 ? 10 : 12;
 
@@ -74,16 +86,16 @@ static inline size_t make_npy(unsigned char *to, int major, const char *header, 
     to[8] = (unsigned char)length;
     to[9] = (unsigned char)(length >> 8);
     memcpy(to + at, header, length);
-    memcpy(to + at + length, values, size);
+    put_little(to + at + length, values, size, element);
     return at + length + size;
 }
 
 /* NumPy's header around a shape. */
 #define SHAPED(shape) "{'descr': '<f4', 'fortran_order': False, 'shape': " shape ", }"
 
-/* A safetensors file: a header, and values. */
+/* A safetensors file: a header, and values, as in make_npy. */
 static inline size_t make_safetensors(unsigned char *to, const char *header, const void *values,
-                                      size_t size)
+                                      size_t size, size_t element)
 {
     size_t length = strlen(header);
 
@@ -91,7 +103,7 @@ static inline size_t make_safetensors(unsigned char *to, const char *header, con
     to[0] = (unsigned char)length;
     to[1] = (unsigned char)(length >> 8);
     memcpy(to + 8, header, length);
-    memcpy(to + 8 + length, values, size);
+    put_little(to + 8 + length, values, size, element);
     return 8 + length + size;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _POSIX_C_SOURCE 200809L
 #include "fixture.h"
+#include "net/data/datum.h"
 #include "oom.h"
 
 #include <ferry/image.h>
@@ -449,7 +450,29 @@ static void every_allocation_of_a_picture_may_fail(void)
     ferry_blob_destroy(b);
 }
 
+/* ---- records -------------------------------------------------------------------------------- */
+
+/* Floats of a Datum are little-endian, packed or one by one. */
+static void floats_of_a_datum_become_a_picture(void)
+{
+    static const unsigned char record[] = { 0x08, 1, 0x10, 1, 0x18, 3, 0x35, 0,    0, 0x80, 0x3f,
+                                            0x32, 8, 0,    0, 0x20, 0x40, 0, 0, 0x80, 0xbf };
+    static const float want[] = { 1, 2.5f, -1 };
+    struct ferry__datum datum;
+    ferry_blob *bytes = BLOB(FERRY_U8, 1), *floats = FX_BLOB(FERRY_F32, 1), *picture = NULL;
+
+    FX_OK_FATAL(ferry__datum_read(record, sizeof record, "record", &datum));
+    FX_OK_FATAL(ferry__datum_picture(&datum, "record", 3, bytes, floats, &picture));
+    CU_ASSERT_PTR_EQUAL_FATAL(picture, floats);
+    CU_ASSERT_EQUAL_FATAL(ferry_blob_element_count(picture), 3);
+    for (int64_t i = 0; i < 3; i++)
+        CU_ASSERT_EQUAL(fx_get(FERRY_F32, ferry_blob_host_data(picture), i), want[i]);
+    ferry_blob_destroy(bytes);
+    ferry_blob_destroy(floats);
+}
+
 static const ferry_test_case cases[] = {
+    FERRY_TEST(floats_of_a_datum_become_a_picture),
     FERRY_TEST(every_kind_of_picture_has_the_pixels_of_opencv),
     FERRY_TEST(a_picture_keeps_its_channels_unless_a_number_is_requested),
     FERRY_TEST(a_picture_that_is_cut_off_is_an_error_at_every_byte),

@@ -80,7 +80,7 @@ static void put_floats(struct msg *layer, unsigned field, unsigned char n)
 
     for (int i = 0; i < n; i++)
         values[i] = 1 + (float)i;
-    put_bytes(&blob, 5, values, n * sizeof(float));
+    put_values(&blob, 5, values, n * sizeof(float), sizeof(float));
     put_bytes(&shape, 1, &n, 1);
     put_bytes(&blob, 7, shape.at, shape.size);
     put_bytes(layer, field, blob.at, blob.size);

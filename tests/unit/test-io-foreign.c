@@ -234,7 +234,7 @@ static void non_arrays_in_an_archive_are_marked(void)
 {
     static const float two[] = { 1, 2 };
     unsigned char npy[256];
-    size_t size = make_npy(npy, 1, SHAPED("(2,)"), two, sizeof(two));
+    size_t size = make_npy(npy, 1, SHAPED("(2,)"), ELEMENTS(two));
     const struct member members[] = { { "README.txt", "weights of a net", 16 },
                                       { "a.npy", npy, size },
                                       { "b", npy, size },

@@ -20,10 +20,11 @@ static void types_are_read_in_any_byte_order(void)
         { "f4", "F32", H5T_IEEE_F32BE },  { "f8", "F64", H5T_IEEE_F64BE },
         { "i8", "I64", H5T_STD_I64BE },   { "u2", "U16", H5T_STD_U16BE },
         { "u2le", "U16", H5T_STD_U16LE }, { "u8", "U64", H5T_STD_U64BE },
-        { "i2", "I16", H5T_STD_I16LE },
+        { "i2", "I16", H5T_STD_I16LE },   { "u1", "U8", H5T_STD_U8BE },
     };
-    hid_t boolean = H5Tenum_create(H5T_NATIVE_INT8), set;
+    static const char *const booleans[] = { "bool", "boolbe" };
     signed char no = 0, yes = 1, truths[] = { 0, 1 };
+    hid_t set;
     ferry_io *io;
 
     make_begin();
@@ -31,18 +32,24 @@ static void types_are_read_in_any_byte_order(void)
         set = put(types[i].name, types[i].type, DIMS(2, 3), H5P_DEFAULT, H5T_NATIVE_INT, values);
         H5Dclose(set);
     }
-    H5Tenum_insert(boolean, "FALSE", &no);
-    H5Tenum_insert(boolean, "TRUE", &yes);
-    set = put("bool", boolean, DIMS(2), H5P_DEFAULT, boolean, truths);
-    H5Dclose(set);
-    H5Tclose(boolean);
+    for (int i = 0; i < 2; i++) {
+        hid_t boolean = H5Tenum_create(i ? H5T_STD_I8BE : H5T_STD_I8LE);
+
+        H5Tenum_insert(boolean, "FALSE", &no);
+        H5Tenum_insert(boolean, "TRUE", &yes);
+        set = put(booleans[i], boolean, DIMS(2), H5P_DEFAULT, boolean, truths);
+        H5Dclose(set);
+        H5Tclose(boolean);
+    }
     io = make_end();
     for (size_t i = 0; i < FERRY_TEST_COUNT(types); i++) {
         CU_ASSERT_STRING_EQUAL(find(io, types[i].name)->storage, types[i].storage);
         check_ramp(io, types[i].name, 5, 1);
     }
-    CU_ASSERT_STRING_EQUAL(find(io, "bool")->storage, "BOOL");
-    check_ramp(io, "bool", 0, 1);
+    for (int i = 0; i < 2; i++) {
+        CU_ASSERT_STRING_EQUAL(find(io, booleans[i])->storage, "BOOL");
+        check_ramp(io, booleans[i], 0, 1);
+    }
     ferry_io_close(io);
 }
 

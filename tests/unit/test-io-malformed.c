@@ -64,7 +64,7 @@ static void malformed_npy_is_named(void)
     unsigned char file[256];
 
     for (size_t i = 0; i < FERRY_TEST_COUNT(wrongs); i++)
-        check_wrong(file, make_npy(file, 1, wrongs[i].header, "\0\0\0\0", 4), wrongs[i].code,
+        check_wrong(file, make_npy(file, 1, wrongs[i].header, "\0\0\0\0", 4, 1), wrongs[i].code,
                     wrongs[i].says);
     check_wrong(BYTES("\x93NUMPY\4\0\0\0"), FERRY_EUNSUPPORTED, "version at byte 6: 4.0");
     check_wrong(BYTES("\x93NUMPY\1\0"), FERRY_EFORMAT, "truncated");
@@ -108,8 +108,8 @@ static void malformed_safetensors_are_named(void)
     unsigned char file[512];
 
     for (size_t i = 0; i < FERRY_TEST_COUNT(wrongs); i++)
-        check_wrong(file, make_safetensors(file, wrongs[i].header, "\0\0\0\0", 4), wrongs[i].code,
-                    wrongs[i].says);
+        check_wrong(file, make_safetensors(file, wrongs[i].header, "\0\0\0\0", 4, 1),
+                    wrongs[i].code, wrongs[i].says);
     check_wrong(BYTES("\xff\xff\xff\x7f\0\0\0\0{}"), FERRY_EFORMAT, "above the format's limit");
     check_wrong(BYTES("\xff\xff\x00\0\0\0\0\0{}"), FERRY_EFORMAT, "run past the end");
 }
@@ -202,8 +202,8 @@ static void truncation_at_every_byte_is_found(void)
     put_blob(&layer, 7, 3, 1);
     put_bytes(&net, 100, layer.at, layer.size);
     check_pieces(net.at, net.size);
-    check_pieces(file, make_npy(file, 1, SHAPED("(1,)"), &one, 4));
-    check_pieces(file, make_safetensors(file, "{\"a\":" TENSOR("[1]", "0", "4") "}", &one, 4));
+    check_pieces(file, make_npy(file, 1, SHAPED("(1,)"), &one, 4, 4));
+    check_pieces(file, make_safetensors(file, "{\"a\":" TENSOR("[1]", "0", "4") "}", &one, 4, 4));
 }
 
 static const ferry_test_case cases[] = {

@@ -45,15 +45,20 @@ static void check_entry(ferry_io *io, int64_t index, const char *name, ferry_dty
     CU_ASSERT_PTR_EQUAL(found, entry);
 }
 
-/* The values of an entry, read into a blob of its dtype on the device under test. */
-static ferry_blob *read_blob(ferry_io *io, int64_t index)
+/* The values of an entry, read into a blob of its dtype. */
+static ferry_blob *read_on(ferry_device *dev, ferry_io *io, int64_t index)
 {
     const ferry_io_entry *entry = entry_of(io, index);
     ferry_blob *b = NULL;
 
-    FX_OK_FATAL(ferry_blob_create(fx_device(), entry->dtype, NULL, FERRY_UNSHAPED, &b));
+    FX_OK_FATAL(ferry_blob_create(dev, entry->dtype, NULL, FERRY_UNSHAPED, &b));
     FX_OK_FATAL(ferry_io_read(io, entry, b));
     return b;
+}
+
+static ferry_blob *read_blob(ferry_io *io, int64_t index)
+{
+    return read_on(fx_device(), io, index);
 }
 
 static double value(const ferry_blob *b, int64_t i)
@@ -201,8 +206,8 @@ static void a_single_blob_is_named_after_its_file(void)
     put_varint(&m, 2, 1);
     put_varint(&m, 3, 1);
     put_varint(&m, 4, 2);
-    put_bytes(&m, 5, values, sizeof(values));
-    put_bytes(&m, 6, values, sizeof(values));
+    put_values(&m, 5, ELEMENTS(values));
+    put_values(&m, 6, ELEMENTS(values));
     io = open_bytes(m.at, m.size, "/some/where/image.mean.binaryproto");
     CU_ASSERT_EQUAL(ferry_io_get_format(io), FERRY_IO_BLOBPROTO);
     check_entry(io, 0, "image.mean", FERRY_F32, "", "");
@@ -224,8 +229,8 @@ static void a_diff_is_read_with_its_data(void)
     put_varint(&m, 3, 1);
     put_varint(&m, 2, 1);
     put_varint(&m, 1, 1);
-    put_bytes(&m, 5, data, sizeof(data));
-    put_bytes(&m, 9, diff, sizeof(diff)); /* of another dtype: converted */
+    put_values(&m, 5, ELEMENTS(data));
+    put_values(&m, 9, ELEMENTS(diff)); /* of another dtype: converted */
     io = open_bytes(m.at, m.size, "x");
     b = read_blob(io, 0);
     CU_ASSERT_EQUAL(((const float *)ferry_blob_host_diff(b))[1], 4);
@@ -250,7 +255,7 @@ static void npy_headers_of_all_versions_and_spellings_are_read(void)
 
     for (int major = 1; major <= 3; major++)
         for (size_t i = 0; i < FERRY_TEST_COUNT(headers); i++) {
-            size_t size = make_npy(file, major, headers[i], values, sizeof(values));
+            size_t size = make_npy(file, major, headers[i], ELEMENTS(values));
             ferry_io *io = open_bytes(file, size, "dir/mean.npy");
 
             check_entry(io, 0, "mean", FERRY_F32, "", "");
@@ -270,14 +275,15 @@ static void npy_order_and_byte_order_are_converted(void)
     size_t size;
     ferry_io *io;
 
-    size = make_npy(file, 1, "{'descr': '>f2', 'fortran_order': False, 'shape': (6,), }", big, 12);
+    size = make_npy(file, 1, "{'descr': '>f2', 'fortran_order': False, 'shape': (6,), }", big, 12,
+                    1);
     io = open_bytes(file, size, "x");
     FX_OK(ferry_io_read_values(io, entry_of(io, 0), 4, 2, half));
     CU_ASSERT_EQUAL(half[0], 5);
     CU_ASSERT_EQUAL(half[1], 6);
     ferry_io_close(io);
-    size = make_npy(file, 1, "{'descr': '<i8', 'fortran_order': True, 'shape': (2, 3), }", column,
-                    sizeof(column));
+    size = make_npy(file, 1, "{'descr': '<i8', 'fortran_order': True, 'shape': (2, 3), }",
+                    ELEMENTS(column));
     io = open_bytes(file, size, "x");
     CHECK_VALUES(io, 0, 1, 2, 3, 4, 5, 6);
     FX_OK(ferry_io_read_values(io, entry_of(io, 0), 2, 2, two));
@@ -294,12 +300,14 @@ static void scalars_and_empty_arrays_are_read(void)
     ferry_io *io;
     ferry_blob *b;
 
-    size = make_npy(file, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (), }", &one, 8);
+    size = make_npy(file, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (), }", &one, 8,
+                    8);
     io = open_bytes(file, size, "x");
     CU_ASSERT_EQUAL(entry_of(io, 0)->rank, 0);
     CHECK_VALUES(io, 0, 1);
     ferry_io_close(io);
-    size = make_npy(file, 1, "{'descr': '<f8', 'fortran_order': True, 'shape': (0, 3), }", "", 0);
+    size = make_npy(file, 1, "{'descr': '<f8', 'fortran_order': True, 'shape': (0, 3), }", "", 0,
+                    1);
     io = open_bytes(file, size, "x");
     b = read_blob(io, 0);
     CU_ASSERT_EQUAL(ferry_blob_element_count(b), 0);
@@ -320,7 +328,7 @@ static void safetensors_headers_are_read(void)
         "\"b\\u002fx\" : { \"shape\":[1,2],\"dtype\":\"F32\",\"data_offsets\":[4,12]},"
         "\"a\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4],\"more\":[{\"x\":[1]},null]},"
         "\"zero\":{\"dtype\":\"BF16\",\"shape\":[0,7],\"data_offsets\":[4,4]}}   ",
-        values, sizeof(values));
+        ELEMENTS(values));
     const char *key, *text;
     ferry_io *io = open_bytes(file, size, "x");
 
@@ -344,7 +352,7 @@ static void values_are_converted_to_the_blobs_dtype(void)
     static const int32_t values[] = { -1, 70000 };
     unsigned char file[256];
     size_t size = make_npy(file, 1, "{'descr': '<i4', 'fortran_order': False, 'shape': (2,), }",
-                           values, sizeof(values));
+                           ELEMENTS(values));
     ferry_io *io = open_bytes(file, size, "x");
     ferry_blob *b = NULL;
 
@@ -360,7 +368,7 @@ static void ranges_and_foreign_entries_are_refused(void)
 {
     unsigned char file[256];
     float two[] = { 1, 2 }, out[2];
-    size_t size = make_npy(file, 1, SHAPED("(2,)"), two, sizeof(two));
+    size_t size = make_npy(file, 1, SHAPED("(2,)"), ELEMENTS(two));
     ferry_io *io = open_bytes(file, size, "x"), *other = open_bytes(file, size, "y");
     const ferry_io_entry *entry = entry_of(io, 0);
     ferry_io_entry copy = *entry;
@@ -386,6 +394,7 @@ static void a_large_array_is_mapped_privately(void)
     int fd = mkstemp(path);
     float *values = malloc(N * sizeof(float));
     unsigned char header[128];
+    ferry_device *dev;
     ferry_blob *a, *b;
     ferry_io *io = NULL;
     size_t size;
@@ -394,15 +403,18 @@ static void a_large_array_is_mapped_privately(void)
         values[i] = (float)i;
     /* 12 + 68: the values are aligned to 16 bytes */
     size = make_npy(header, 2,
-                    "{'descr': '<f4', 'fortran_order': False, 'shape': (100000,), }     \n", "", 0);
+                    "{'descr': '<f4', 'fortran_order': False, 'shape': (100000,), }     \n", "", 0,
+                    1);
     CU_ASSERT_EQUAL(size % 4, 0);
     CU_ASSERT_EQUAL(write(fd, header, size), (ssize_t)size);
+    put_little(values, values, N * sizeof(float), sizeof(float));
     CU_ASSERT_EQUAL(write(fd, values, N * sizeof(float)), (ssize_t)(N * sizeof(float)));
+    put_little(values, values, N * sizeof(float), sizeof(float)); /* again as on this machine */
     close(fd);
-    fx_device();
+    dev = fx_device();
     FX_OK_FATAL(ferry_io_open(path, &io));
-    a = read_blob(io, 0);
-    b = read_blob(io, 0);
+    a = read_on(dev, io, 0);
+    b = read_on(dev, io, 0);
     ferry_io_close(io); /* the mappings stay valid */
     CU_ASSERT_EQUAL(memcmp(ferry_blob_host_data(a), values, N * sizeof(float)), 0);
     ((float *)ferry_blob_mutable_host_data(a))[7] = -1; /* neither the file nor b is changed */
@@ -424,7 +436,7 @@ static void a_slice_is_filled_by_copying(void)
 {
     unsigned char file[256];
     float two[] = { 1, 2 };
-    size_t size = make_npy(file, 1, SHAPED("(2,)"), two, sizeof(two));
+    size_t size = make_npy(file, 1, SHAPED("(2,)"), ELEMENTS(two));
     ferry_io *io = open_bytes(file, size, "x");
     ferry_blob *parent, *slice = NULL;
 

@@ -30,8 +30,8 @@ static void put_shards(void)
     const float values[2] = { 1, 2 };
     unsigned char bytes[512];
 
-    put_file("m-1.safetensors", bytes, make_safetensors(bytes, first, values, sizeof(values)));
-    put_file("m-2.safetensors", bytes, make_safetensors(bytes, second, "\3\0\4\0\0", 5));
+    put_file("m-1.safetensors", bytes, make_safetensors(bytes, first, ELEMENTS(values)));
+    put_file("m-2.safetensors", bytes, make_safetensors(bytes, second, "\3\0\4\0\0", 5, 1));
 }
 
 #define ARRAYS                                                                         \

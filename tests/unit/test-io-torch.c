@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fixture.h"
 #include "io-zip.h"
+#include "little.h"
 #include "oom.h"
 
 #include <ferry/io.h>
@@ -23,9 +24,11 @@ static const float ramp[6] = { 0, 1, 2, 3, 4, 5 };
 /* The pickle, and six floats as storage "0". */
 static void make_archive(const void *pickle, size_t size)
 {
+    unsigned char stored[sizeof(ramp)];
     const struct member members[] = { { "x/data.pkl", pickle, size },
-                                      { "x/data/0", ramp, sizeof(ramp) } };
+                                      { "x/data/0", stored, sizeof(stored) } };
 
+    put_little(stored, ELEMENTS(ramp));
     make_zip(&file, members, 2);
 }
 

@@ -87,7 +87,7 @@ static void unsupported_types_are_read_as_a_wider_dtype(void)
     ferry_io *io;
 
     fx_device();
-    io = open_bytes(make_safetensors(file, header, values, sizeof(values)));
+    io = open_bytes(make_safetensors(file, header, ELEMENTS(values)));
     check_stored(io, "u16", "U16", FERRY_U32);
     check_stored(io, "u64", "U64", FERRY_I64);
     check_stored(io, "i16", "I16", FERRY_I32);
@@ -127,7 +127,7 @@ static void numpys_types_are_read_in_any_byte_order(void)
 
         snprintf(header, sizeof(header), "{'descr': '%s', 'fortran_order': False, 'shape': (1,), }",
                  types[i].descr);
-        io = open_bytes(make_npy(file, 1, header, types[i].bytes, types[i].size));
+        io = open_bytes(make_npy(file, 1, header, types[i].bytes, types[i].size, 1));
         check_stored(io, "x", types[i].storage, types[i].dtype);
         check_values(io, "x", 1, &types[i].value);
         ferry_io_close(io);
@@ -142,7 +142,7 @@ static void mismatches_are_an_error_with_their_position(void)
     ferry_io *io;
 
     io = open_bytes(make_npy(file, 1, "{'descr': '<u8', 'fortran_order': False, 'shape': (2,), }",
-                             values, sizeof(values)));
+                             ELEMENTS(values)));
     FX_OK(ferry_io_read_values(io, find(io, "x"), 0, 1, out));
     CU_ASSERT_EQUAL(out[0], 7);
     FX_FAILS(FERRY_EOVERFLOW, ferry_io_read_values(io, find(io, "x"), 0, 2, out));
@@ -186,7 +186,7 @@ static void other_types_are_listed_and_marked(void)
     ferry_io *io;
 
     fx_device();
-    io = open_bytes(make_safetensors(file, header, values, sizeof(values)));
+    io = open_bytes(make_safetensors(file, header, ELEMENTS(values)));
     CU_ASSERT_EQUAL(ferry_io_entry_count(io), 3);
     check_marked(io, "f4", "F4");
     check_marked(io, "c", "C64");
@@ -197,7 +197,7 @@ static void other_types_are_listed_and_marked(void)
 
         snprintf(text, sizeof(text), "{'descr': %s, 'fortran_order': False, 'shape': (1,), }",
                  types[i].descr);
-        io = open_bytes(make_npy(file, 1, text, values, types[i].size));
+        io = open_bytes(make_npy(file, 1, text, values, types[i].size, 1));
         check_marked(io, "x", types[i].storage);
         ferry_io_close(io);
     }

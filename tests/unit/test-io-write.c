@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "io-folder.h"
+#include "little.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,6 +158,8 @@ static void overwrite_number(const char *path, uint64_t from, uint64_t to)
     size_t size, at = 0;
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    put_little(&from, &from, 8, 8);
+    put_little(&to, &to, 8, 8);
     size = fread(bytes, 1, sizeof(bytes), file);
     while (at + 8 <= size && memcmp(bytes + at, &from, 8) != 0)
         at++;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _POSIX_C_SOURCE 200809L
 #include "fixture.h"
+#include "little.h"
 
 #include <ferry/net.h>
 #include <ferry/onnx.h>
@@ -156,8 +157,10 @@ static struct message tensor_of(enum form form, int64_t n, const float *values)
         message(&out, 13, &entry);
         integer(&out, 14, 1);
     } else {
-        bytes(&out, form == TYPED ? 4 : 9, values,
-              (size_t)(form == SHORT ? n - 1 : n) * sizeof *values);
+        size_t size = (size_t)(form == SHORT ? n - 1 : n) * sizeof *values;
+
+        bytes(&out, form == TYPED ? 4 : 9, values, size);
+        put_little(out.bytes + out.size - size, values, size, sizeof *values);
     }
     return out;
 }
@@ -283,6 +286,38 @@ static void raw_and_typed_tensor_data_give_the_same_values(void)
     fx_end();
 }
 
+/* The elements of a constant that the import makes are in the byte order of the machine. */
+static void constants_of_attributes_are_read(void)
+{
+    static const float w[] = { 1, -2, 4 };
+    struct message first = { .size = 0 }, attribute = { .size = 0 };
+    struct message second = node_of("Mul", "x", "w", "y"), rest = graph_of(&second, NULL);
+    struct message graph = { .size = 0 };
+    unsigned char stored[sizeof w];
+    ferry_net *net = NULL;
+    const float *y;
+    int64_t n;
+
+    string(&attribute, 1, "value_floats");
+    bytes(&attribute, 7, put_little(stored, ELEMENTS(w)), sizeof w);
+    integer(&attribute, 20, 6);
+    string(&first, 2, "w");
+    string(&first, 4, "Constant");
+    message(&first, 5, &attribute);
+    message(&graph, 1, &first);
+    for (size_t i = 0; i < rest.size; i++)
+        put(&graph, rest.bytes[i]);
+    dev = fx_device();
+    FX_OK(ferry_net_open(dev, write_model(&graph), NULL, &net));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(net);
+    y = answer(net, &n);
+    CU_ASSERT_EQUAL_FATAL(n, 6);
+    for (int i = 0; i < 6; i++)
+        CU_ASSERT(fabsf(y[i] - w[i % 3] * ((float)(i * 37 % 101) / 50 - 1)) < 1e-6f);
+    ferry_net_close(net);
+    fx_end();
+}
+
 /* Checks that the model is rejected with these words. */
 static void refused(const struct message *graph, int code, const char *words)
 {
@@ -395,6 +430,7 @@ static struct message number_of(const char *name, float value)
 
     integer(&out, 2, 1);
     string(&out, 8, name);
+    put_little(&value, &value, sizeof value, sizeof value);
     bytes(&out, 9, &value, sizeof value);
     return out;
 }
@@ -486,6 +522,7 @@ static void another_erf_is_refused(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(an_exported_net_reads_back_as_the_same_function),
     FERRY_TEST(raw_and_typed_tensor_data_give_the_same_values),
+    FERRY_TEST(constants_of_attributes_are_read),
     FERRY_TEST(an_unknown_operator_is_named_with_its_node),
     FERRY_TEST(a_tensor_with_too_few_bytes_is_refused),
     FERRY_TEST(an_unknown_batch_size_becomes_1_and_can_be_reshaped),
