@@ -290,6 +290,19 @@ AS_IF([test "x$found" = xyes],
     AC_MSG_ERROR([$CC computes floats in a wider type (FLT_EVAL_METHOD)])])
 ])
 
+# FERRY_FILE_FLAGS
+# FILE_CFLAGS, with which sizes and numbers of files have 64 bits: on i386 they have 32 by default, and a folder of a large
+# file system cannot be listed.
+AC_DEFUN([FERRY_FILE_FLAGS],
+[FILE_CFLAGS=
+AC_SUBST([FILE_CFLAGS])
+AC_MSG_CHECKING([for flags for large files])
+AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[#include <sys/types.h>
+    _Static_assert(sizeof(off_t) >= 8, "");]])],
+    [], [FILE_CFLAGS=-D_FILE_OFFSET_BITS=64])
+AC_MSG_RESULT([${FILE_CFLAGS:-none needed}])
+])
+
 # FERRY_COMPILER_FLAGS
 # WARN_CFLAGS for everything that is compiled, Z_DEFS for what must not leave a symbol open, and
 # Z_NODELETE for what plugins keep pointers into.

@@ -46,9 +46,10 @@ static uint64_t large_alignment(uint64_t bytes)
     return bytes >= HUGE_BYTES ? HUGE_PAGE : PAGE;
 }
 
-static uint64_t mapped_bytes(uint64_t bytes)
+static size_t mapped_bytes(uint64_t bytes)
 {
-    return (bytes + large_alignment(bytes) + FERRY__BLOCK_PLACES * FERRY__BLOCK_STEP + PAGE - 1) /
+    return (size_t)(bytes + large_alignment(bytes) + FERRY__BLOCK_PLACES * FERRY__BLOCK_STEP +
+                    PAGE - 1) /
            PAGE * PAGE;
 }
 
@@ -84,7 +85,7 @@ static void *alloc_large(uint64_t bytes, uint64_t place)
         return NULL;
     handle = first_aligned(base, alignment);
     if (alignment == HUGE_PAGE) /* if the system refuses, small pages are used */
-        (void)madvise(handle, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+        (void)madvise(handle, (size_t)(bytes / HUGE_PAGE * HUGE_PAGE), MADV_HUGEPAGE);
     handle += place;
     *header_of(handle) = (struct header){ base, bytes };
     return handle;

@@ -68,6 +68,14 @@ static uint64_t memory_total(void)
     return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
 }
 
+/* A 32-bit process has fewer addresses than the machine may have bytes. */
+static uint64_t largest_alloc(void)
+{
+    uint64_t most = (uint64_t)PTRDIFF_MAX, total = memory_total();
+
+    return total && total < most ? total : most;
+}
+
 /*
  * The memory that is available without swapping; only the free pages if the kernel does not report
  * it.
@@ -150,7 +158,7 @@ static int device_open(void *plugin, uint32_t index, void **out_dev)
     }
     d->kernels = kernels;
     d->isa = isa;
-    d->max_alloc = memory_total() ? memory_total() : INT64_MAX;
+    d->max_alloc = largest_alloc();
     *out_dev = d;
     return 0;
 }
@@ -177,7 +185,7 @@ static int properties(void *plugin, uint32_t index, void *dev, ferry_plugin_prop
         return cpu_host->error(FERRY_ENODEV, "there is one device, not %" PRIu32, index);
     out->flags = FERRY_DEVICE_HOST_MEMORY | FERRY_DEVICE_CONCURRENT | FERRY_DEVICE_POINTERS;
     out->memory_total = memory_total();
-    out->max_alloc = memory_total();
+    out->max_alloc = largest_alloc();
     describe(out->description, sizeof(out->description));
     return 0;
 }

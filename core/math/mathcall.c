@@ -121,7 +121,7 @@ static int fetch(ferry_queue *q, const char *name, struct ferry__operand *o)
         o->host = (char *)o->ref.handle + o->ref.offset;
         return 0;
     }
-    o->host = malloc(o->bytes);
+    o->host = (size_t)o->bytes == o->bytes ? malloc((size_t)o->bytes) : NULL;
     if (!o->host)
         return ferry__error(FERRY_ENOMEM, "%s: no host memory for %" PRIu64 " bytes of a fallback",
                             q->device->name, o->bytes);
