@@ -4,8 +4,21 @@
  */
 #include "tests/ptx/program.h"
 
-__extension__ typedef __int128 int128_t;
-__extension__ typedef unsigned __int128 uint128_t;
+/* The upper half of a product of 128 bits; 32-bit machines have no type of that size. */
+static uint64_t high_u64(uint64_t x, uint64_t y)
+{
+    uint64_t x_low = (uint32_t)x, x_high = x >> 32, y_low = (uint32_t)y, y_high = y >> 32;
+    uint64_t middle = x_high * y_low + (x_low * y_low >> 32);
+    uint64_t other = x_low * y_high + (uint32_t)middle;
+
+    return x_high * y_high + (middle >> 32) + (other >> 32);
+}
+
+static uint64_t high_s64(int64_t x, int64_t y)
+{
+    return high_u64((uint64_t)x, (uint64_t)y) - (x < 0 ? (uint64_t)y : 0) -
+           (y < 0 ? (uint64_t)x : 0);
+}
 
 /* Sums wrap in the unsigned type; `wide` is at least int. */
 #define WRAPPING(bits, wide)                                                                      \
@@ -47,8 +60,10 @@ PRODUCTS(s, 16, int16_t, int32_t)
 PRODUCTS(u, 16, uint16_t, uint32_t)
 PRODUCTS(s, 32, int32_t, int64_t)
 PRODUCTS(u, 32, uint32_t, uint64_t)
-PRODUCTS(s, 64, int64_t, int128_t)
-PRODUCTS(u, 64, uint64_t, uint128_t)
+HANDLER2(mul_hi_s64, uint64_t, int64_t, int64_t, high_s64(x[l], y[l]))
+HANDLER2(mul_hi_u64, uint64_t, uint64_t, uint64_t, high_u64(x[l], y[l]))
+HANDLER3(mad_hi_s64, uint64_t, int64_t, uint64_t, high_s64(x[l], y[l]) + z[l])
+HANDLER3(mad_hi_u64, uint64_t, uint64_t, uint64_t, high_u64(x[l], y[l]) + z[l])
 
 HANDLER2(mul_wide_s16, int32_t, int16_t, int16_t, (int32_t)x[l] * y[l])
 HANDLER2(mul_wide_u16, uint32_t, uint16_t, uint16_t, (uint32_t)x[l] * y[l])
