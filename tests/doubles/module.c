@@ -111,7 +111,7 @@ static bool take_image(struct module *m, const void *image)
     memcpy(&first, image, sizeof(first));
     if (first == FATBIN)
         return true;
-    if (!memcmp(image, BUNDLE, sizeof(BUNDLE) - 1))
+    if (!strncmp(image, BUNDLE, sizeof(BUNDLE) - 1))
         image = take_from_bundle(m, image);
     else if (!memcmp(image, "\177ELF", 4))
         m->size = elf_size(image);
