@@ -22,18 +22,24 @@ static uint64_t span_of(uint64_t bytes)
     return (bytes + GRAIN - 1) / GRAIN * GRAIN + GRAIN;
 }
 
+/* Sixteen times the memory, so that freed addresses are reused late; 32 bits have no room for it. */
+static uint64_t range_of(uint64_t memory)
+{
+    const uint64_t least = UINT64_C(1) << 30, most = UINT64_C(1) << 44;
+
+    if (sizeof(void *) < 8)
+        return memory * 4;
+    if (memory > most / 16)
+        return most;
+    return memory * 16 < least ? least : memory * 16;
+}
+
 int sim_arena_open(struct sim_arena *arena, uint64_t memory, struct sim_why *why)
 {
-    uint64_t size = memory > (UINT64_C(1) << 44) / 16 ? UINT64_C(1) << 44 : memory * 16;
+    uint64_t size = range_of(memory); /* a smaller range is accepted */
     void *range = MAP_FAILED;
 
     memset(arena, 0, sizeof(*arena));
-    if (size < UINT64_C(1) << 30)
-        size = UINT64_C(1) << 30;
-    /*
-     * sixteen times the memory, so that freed addresses are reused late; a smaller range is
-     * accepted
-     */
     for (; size > memory; size /= 2) {
         if (size <= SIZE_MAX / 2)
             range = mmap(NULL, (size_t)size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,

@@ -13,10 +13,19 @@
  */
 enum form { COUNT, DEVICES, BYTES, LIMIT, RATE, MICROSECONDS, SWITCH, WORD, KINDS };
 
+/* Several devices have to fit into the addresses of a 32-bit process. */
+#if UINTPTR_MAX > UINT32_MAX
+#define MEMORY      (UINT64_C(1) << 30)
+#define MEMORY_TEXT "1GiB"
+#else
+#define MEMORY      (UINT64_C(64) << 20)
+#define MEMORY_TEXT "64MiB"
+#endif
+
 /* X(name, default, form, type, words, member, description) */
 #define OPTIONS(X)                                                                                 \
     X("devices", "1", DEVICES, INT, NULL, devices, "number of devices, 1 to 16")                   \
-    X("memory", "1GiB", BYTES, SIZE, NULL, memory, "memory of each device")                        \
+    X("memory", MEMORY_TEXT, BYTES, SIZE, NULL, memory, "memory of each device")                   \
     X("offset_alignment", "0", LIMIT, SIZE, NULL, offset_alignment,                                \
       "alignment of offsets in arithmetic, in bytes; 0: that of an element")                       \
     X("max_binding", "0", LIMIT, SIZE, NULL, max_binding,                                          \
@@ -78,7 +87,7 @@ _Static_assert(0 OPTIONS(ONE) == SIM_OPTIONS, "SIM_OPTIONS is the length of the 
 static const struct sim_settings defaults = {
     .devices = 1,
     .unified = SIM_UNIFIED_NONE,
-    .memory = UINT64_C(1) << 30,
+    .memory = MEMORY,
     .peer = true,
     .map = true,
 };
