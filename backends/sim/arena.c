@@ -22,7 +22,7 @@ static uint64_t span_of(uint64_t bytes)
     return (bytes + GRAIN - 1) / GRAIN * GRAIN + GRAIN;
 }
 
-/* Sixteen times the memory, so that freed addresses are reused late; 32 bits have no room for it. */
+/* Sixteen times the memory, so that freed addresses are reused late; less on 32 bits. */
 static uint64_t range_of(uint64_t memory)
 {
     const uint64_t least = UINT64_C(1) << 30, most = UINT64_C(1) << 44;
