@@ -18,8 +18,8 @@ enum form { COUNT, DEVICES, BYTES, LIMIT, RATE, MICROSECONDS, SWITCH, WORD, KIND
 #define MEMORY      (UINT64_C(1) << 30)
 #define MEMORY_TEXT "1GiB"
 #else
-#define MEMORY      (UINT64_C(64) << 20)
-#define MEMORY_TEXT "64MiB"
+#define MEMORY      (UINT64_C(128) << 20)
+#define MEMORY_TEXT "128MiB"
 #endif
 
 /* X(name, default, form, type, words, member, description) */
