@@ -60,13 +60,16 @@ static void the_elf_note_is_checked_before_code_of_the_file_runs(void)
     ferry_runtime_close(rt);
 }
 
+static const bool wide = sizeof(void *) > 4, big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+
 static void a_file_that_is_not_a_shared_object_for_this_machine_is_refused(void)
 {
+    const char begun[] = { 127, 'E', 'L', 'F', wide ? 2 : 1, big ? 2 : 1, 1, 0 };
     const char *folder = fakes_folder();
     const char *good = fakes_put(folder, "alpha", NULL);
     const char *text = fakes_write(folder, "ferry_text.so", "#!/bin/sh\necho I am no plugin\n");
     const char *empty = fakes_write(folder, "ferry_empty.so", "");
-    const char *shorter = fakes_write(folder, "ferry_short.so", "\177ELF\2\1\1");
+    const char *shorter = fakes_write(folder, "ferry_short.so", begun);
     const char *half = fakes_put(folder, "alpha", "ferry_half.so");
     const char *machine = fakes_put(folder, "alpha", "ferry_machine.so");
     const char *narrow = fakes_put(folder, "alpha", "ferry_narrow.so");
@@ -79,8 +82,8 @@ static void a_file_that_is_not_a_shared_object_for_this_machine_is_refused(void)
     CU_ASSERT_EQUAL_FATAL(stat(half, &st), 0);
     CU_ASSERT_EQUAL_FATAL(truncate(half, st.st_size / 3), 0);
     fakes_poke(machine, offsetof(Elf64_Ehdr, e_machine), '\x7e');
-    fakes_poke(narrow, EI_CLASS, ELFCLASS32);
-    fakes_poke(other_end, EI_DATA, ELFDATA2MSB);
+    fakes_poke(narrow, EI_CLASS, wide ? ELFCLASS32 : ELFCLASS64);
+    fakes_poke(other_end, EI_DATA, big ? ELFDATA2LSB : ELFDATA2MSB);
     CU_ASSERT_EQUAL_FATAL(mkdir(folder_so, 0755), 0);
     CU_ASSERT_EQUAL_FATAL(symlink("nowhere", link), 0);
 
@@ -95,7 +98,8 @@ static void a_file_that_is_not_a_shared_object_for_this_machine_is_refused(void)
     FAKES_ASSERT_LINE(rt, machine, "ELF", "built for another machine: ELF machine *",
                       "rebuild the plugin for this machine");
     FAKES_ASSERT_LINE(rt, narrow, "ELF",
-                      "built for another machine: 32-bit, this program is 64-bit",
+                      wide ? "built for another machine: 32-bit, this program is 64-bit"
+                           : "built for another machine: 64-bit, this program is 32-bit",
                       "rebuild the plugin for this machine");
     FAKES_ASSERT_LINE(rt, other_end, "ELF", "built for another machine: its byte order differs",
                       "rebuild the plugin for this machine");
@@ -214,8 +218,8 @@ static void every_prefix_of_a_plugin_is_refused_or_read_without_harm(void)
 {
     const char *path = fakes_put(fakes_folder(), "alpha", NULL);
     unsigned char *bytes = malloc(1 << 20);
-    struct ferry__self self = { .elf_class = ELFCLASS64,
-                                .elf_data = ELFDATA2LSB,
+    struct ferry__self self = { .elf_class = wide ? ELFCLASS64 : ELFCLASS32,
+                                .elf_data = big ? ELFDATA2MSB : ELFDATA2LSB,
                                 .machine = EM_X86_64,
                                 .abi_major = FERRY_ABI_MAJOR };
     FILE *file = fopen(path, "rb");
