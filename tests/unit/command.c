@@ -78,6 +78,25 @@ const char *text_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
+/*
+ * FERRY_TEST_QUICK: each process of the command would compile the same kernels of OpenCL. The commands
+ * run on the other devices, unless OpenCL is the only one.
+ */
+static void omit_opencl(void)
+{
+    const char *given = getenv("FERRY_TEST_BACKENDS");
+    char text[1024], others[1024] = "", *rest = NULL;
+
+    if (!getenv("FERRY_TEST_QUICK") || !given || strlen(given) >= sizeof(text))
+        return;
+    strcpy(text, given);
+    for (char *name = strtok_r(text, " ", &rest); name; name = strtok_r(NULL, " ", &rest))
+        if (strncmp(name, "opencl", 6) != 0)
+            strcat(strcat(others, *others ? " " : ""), name);
+    if (*others)
+        setenv("FERRY_TEST_BACKENDS", others, 1);
+}
+
 int command_main(int argc, char **argv, const char *name, const ferry_test_case *cases,
                  size_t count)
 {
@@ -92,6 +111,7 @@ int command_main(int argc, char **argv, const char *name, const ferry_test_case 
         return 1;
     }
     setenv("FERRY_TEST_FOLDER", folder, 1);
+    omit_opencl();
     result = ferry_test_main_plain_backends(argc, argv, name, cases, count);
     if (system("rm -rf \"$FERRY_TEST_FOLDER\"") != 0)
         fprintf(stderr, "%s could not be removed\n", folder);
