@@ -79,8 +79,8 @@ const char *text_of(const json_t *object, const char *key)
 }
 
 /*
- * FERRY_TEST_QUICK: each process of the command would compile the same kernels of OpenCL. The commands
- * run on the other devices, unless OpenCL is the only one.
+ * FERRY_TEST_QUICK: each process of the command would compile the same kernels of OpenCL. The
+ * commands run on the other devices, unless OpenCL is the only one.
  */
 static void omit_opencl(void)
 {
