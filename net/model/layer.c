@@ -286,7 +286,8 @@ void ferry_layer_operand_of(const ferry_blob *blob, ferry_operand *operand)
     int64_t count = ferry_blob_element_count(blob);
     int rank = blob ? ferry_blob_rank(blob) : -1;
 
-    if (!operand) return;
+    if (!operand)
+        return;
     if (rank > FERRY_OP_AXES) {
         shape = &count;
         rank = 1;
