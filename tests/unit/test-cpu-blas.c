@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -156,7 +157,10 @@ static bool forbid_memory(size_t more)
     if (statm)
         fclose(statm);
     limit.rlim_cur = limit.rlim_max = (rlim_t)pages * (rlim_t)page + more;
-    return known && setrlimit(RLIMIT_AS, &limit) == 0;
+    /* qemu-user accepts the limit and ignores it */
+    return known && setrlimit(RLIMIT_AS, &limit) == 0 &&
+           mmap(NULL, more + ((size_t)1 << 20), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
+               MAP_FAILED;
 }
 
 /* Multiplies with a limit of that many further bytes, and checks the log; 0: success. */
