@@ -346,7 +346,7 @@ static void mismatches_are_refused(void)
     o.mean = mean;
     FX_FAILS(FERRY_ESHAPE, ferry_image_transform(b, &o, out, 0));
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "a mean of 5 (5)"));
-    o.struct_size = 4;
+    o.struct_size = sizeof o.struct_size - 1;
     FX_FAILS(FERRY_EINVAL, ferry_image_transform(b, &o, out, 0));
     FX_FAILS(FERRY_EINVAL, ferry_image_transform(NULL, NULL, out, 0));
     FX_FAILS(FERRY_EINVAL, ferry_image_transform(b, NULL, b, -1));
