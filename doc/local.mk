@@ -31,7 +31,6 @@ EXTRA_DIST += \
 	%D%/measurements/2026-11-22-convolutions-again.md \
 	%D%/measurements/2026-11-22-two-threads.md \
 	%D%/measurements/2026-11-23-convolutions-full-width.md \
-	%D%/measurements/2026-11-24-architectures.md \
 	%D%/measurements/2026-11-24-device-time.md \
 	%D%/measurements/2026-11-24-device-time.png \
 	%D%/measurements/2026-11-24-executed-ptx.md \
@@ -47,6 +46,7 @@ EXTRA_DIST += \
 	%D%/measurements/2026-11-28-plugin-interface-1.2.md \
 	%D%/measurements/2026-11-28-release.md \
 	%D%/measurements/2026-11-28-scripts-and-programs.md \
+	%D%/measurements/2026-11-29-architectures.md \
 	%D%/measurements/2026-11-29-bf16.md \
 	%D%/measurements/2026-11-29-executed-ptx.md \
 	%D%/measurements/2026-11-29-first-use.md \
