@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Fills a folder with the static libraries, headers and licences of another machine's Debian packages, for the wheel:
-# sysroot.sh ARCH FOLDER, ARCH as in WHEEL_ARCH (aarch64). apt-get takes them from this system's sources of packages, in the
-# same versions as here; this system's own state does not change. FOLDER/packages has their names and versions.
+# sysroot.sh ARCH FOLDER, ARCH as in WHEEL_ARCH (aarch64). apt-get takes the newest from this system's sources of packages;
+# this system's own state does not change. FOLDER/packages has their names and versions.
 set -eu
 case $1 in
 aarch64) arch=arm64 ;;

@@ -11,3 +11,7 @@ EXTRA_DIST += \
 	%D%/build.sh \
 	%D%/check-museum.sh \
 	%D%/sums.txt
+
+check-museum:
+	$(MAKE) $(AM_MAKEFLAGS) one T=%D%/check-museum.sh
+.PHONY: check-museum
