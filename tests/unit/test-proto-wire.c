@@ -66,6 +66,7 @@ static void every_kind_of_value_is_read(void)
                dropout = { .size = 0 };
     float half = 0.5f;
 
+    put_little(&half, &half, 4, 4);
     put_string(&layer, 1, "c");
     put_varint(&layer, 10, 1);
     put_number(&layer, 5 << 3 | 5);
