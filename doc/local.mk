@@ -51,6 +51,7 @@ EXTRA_DIST += \
 	%D%/measurements/2026-11-29-executed-ptx.md \
 	%D%/measurements/2026-11-29-first-use.md \
 	%D%/measurements/2026-11-29-hip.md \
+	%D%/measurements/2026-11-29-integers.md \
 	%D%/measurements/2026-11-29-onnx-models.md \
 	%D%/measurements/2026-11-29-random-nets.md \
 	%D%/measurements/2026-11-29-release.md \

@@ -53,10 +53,14 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/integer.h \
 	%D%/op/integer_avx2.c \
 	%D%/op/integer_avx512.c \
+	%D%/op/integer_depthwise.c \
+	%D%/op/integer_depthwise_impl.h \
 	%D%/op/integer_impl.h \
 	%D%/op/integer_pool.c \
 	%D%/op/integer_pack.c \
 	%D%/op/integer_product.c \
+	%D%/op/integer_run.h \
+	%D%/op/integer_store.c \
 	%D%/op/integer_vnni.c \
 	%D%/op/lines.h \
 	%D%/op/lines_impl.h \

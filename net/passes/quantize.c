@@ -331,18 +331,49 @@ static bool drop_classes(struct quantizer *q, const bool *products)
     return any;
 }
 
-static void choose_classes(struct quantizer *q, const bool *products)
+static bool is_depthwise(const struct ferry__item *item)
 {
+    return item->op.kind == FERRY_OP_CONVOLUTION && item->op.params.window.group > 1 &&
+           item->op.params.window.group == item->op.in[0].shape[1];
+}
+
+/*
+ * Removes depthwise convolutions that would read copies as integers: a copy costs as much as such a
+ * convolution gains. Returns whether one was removed.
+ */
+static bool drop_products(const struct quantizer *q, bool *products)
+{
+    struct grid grid;
+    bool any = false;
     int i;
 
     for (i = 0; i < q->p->n_items; i++) {
-        int value = q->p->items[i].in[0].value;
+        const struct ferry__item *item = &q->p->items[i];
 
-        if (products[i] && q->values[value].is_member)
-            q->values[class_of(q, value)].is_stored = true;
+        if (products[i] && is_depthwise(item) && !is_stored(q, item->in[0].value, &grid)) {
+            products[i] = false;
+            any = true;
+        }
     }
-    while (drop_classes(q, products))
-        ;
+    return any;
+}
+
+static void choose_classes(struct quantizer *q, bool *products)
+{
+    int i;
+
+    do {
+        for (i = 0; i < q->n_values; i++)
+            q->values[i].is_stored = false;
+        for (i = 0; i < q->p->n_items; i++) {
+            int value = q->p->items[i].in[0].value;
+
+            if (products[i] && q->values[value].is_member)
+                q->values[class_of(q, value)].is_stored = true;
+        }
+        while (drop_classes(q, products))
+            ;
+    } while (drop_products(q, products));
 }
 
 /* ---- copies ---------------------------------------------------------------------------------- */

@@ -169,6 +169,59 @@ static void convolutions_of_integers_agree_with_the_oracle(void)
     check_taken(n / 2);
 }
 
+/* One channel in each group; the numbers of channels are on either side of those of a vector. */
+static void make_depthwise(struct rig *r)
+{
+    static const int64_t channels[] = { 1, 3, 4, 15, 16, 31, 32, 33, 63, 64, 65, 96, 130 };
+    ferry_op_window *w = &r->op.params.window;
+    int64_t c = channels[rig_random(FERRY_TEST_COUNT(channels))];
+    int64_t x[5] = { 1 + rig_random(2), c }, k[5] = { c, 1 }, y[5] = { x[0], c };
+    int dense = rig_random(4) > 0;
+
+    rig_begin(r, FERRY_OP_CONVOLUTION);
+    w->axes = 1 + (uint32_t)rig_random(3);
+    w->group = (uint32_t)c;
+    for (uint32_t a = 0; a < w->axes; a++) {
+        w->kernel[a] = rig_random(2) ? 3 : 1 + rig_random(6);
+        w->stride[a] = 1 + rig_random(2);
+        w->dilation[a] = 1 + (rig_random(4) == 0);
+        w->pad[a] = rig_random(3);
+        w->pad_end[a] = rig_random(3);
+        x[2 + a] = w->dilation[a] * (w->kernel[a] - 1) + 1 + rig_random(9);
+        k[2 + a] = w->kernel[a];
+        y[2 + a] =
+            (x[2 + a] + w->pad[a] + w->pad_end[a] - w->dilation[a] * (w->kernel[a] - 1) - 1) /
+                w->stride[a] +
+            1;
+    }
+    add_in(r, bytes(), dense ? RIG_LAST : (int)rig_random(RIG_LAYOUTS), 2 + w->axes, x);
+    add_in(r, FERRY_I8, (int)rig_random(RIG_LAYOUTS), 2 + w->axes, k);
+    if (rig_random(2))
+        add_in(r, FERRY_F32, RIG_PLAIN, 1, &c);
+    rig_out(r, any(), dense ? RIG_LAST : (int)rig_random(RIG_LAYOUTS), 2 + w->axes, y);
+    r->op.constants = rig_random(3) ? 2 : 0;
+    if (rig_random(2)) {
+        add_step(r, FERRY_STEP_SCALE, 0, 0x1p-4);
+        if (rig_random(2))
+            rig_step(r, FERRY_STEP_UNARY, FERRY_UNARY_RELU, 0, 0);
+    } else {
+        add_steps(r);
+    }
+}
+
+static void depthwise_convolutions_of_integers_agree_with_the_oracle(void)
+{
+    int n = 3 * rounds();
+
+    for (int i = 0; i < n; i++) {
+        struct rig r;
+
+        make_depthwise(&r);
+        run(&r);
+    }
+    check_taken(n);
+}
+
 /* 1 × 1 in place, which needs channels in fours and no padding. */
 static void convolutions_of_unpacked_pixels_agree(void)
 {
@@ -319,6 +372,7 @@ static void conversions_of_integers_agree_with_the_oracle(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(convolutions_of_integers_agree_with_the_oracle),
+    FERRY_TEST(depthwise_convolutions_of_integers_agree_with_the_oracle),
     FERRY_TEST(convolutions_of_unpacked_pixels_agree),
     FERRY_TEST(a_large_convolution_agrees_with_the_oracle),
     FERRY_TEST(inner_products_of_integers_agree_with_the_oracle),

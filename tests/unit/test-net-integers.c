@@ -18,7 +18,7 @@
 #define LAYER(name, type, bottoms, top, more) \
     "layer { name: '" name "' type: '" type "' " bottoms " top: '" top "' " more " }\n"
 #define INPUT \
-    LAYER("in", "Input", "", "x", "input_param { shape { dim: 2 dim: 3 dim: 13 dim: 11 } }")
+    LAYER("in", "Input", "", "x", "input_param { shape { dim: 2 dim: 9 dim: 13 dim: 11 } }")
 #define FILL "weight_filler { type: 'msra' } bias_filler { type: 'gaussian' std: 0.2 }"
 #define CONV(name, bottom, top, outputs, kernel, more)                                         \
     LAYER(name, "Convolution", "bottom: '" bottom "'", top,                                    \
@@ -86,6 +86,11 @@ static const struct pattern patterns[] = {
     { "a reader in F32",
       INPUT CONV("c", "x", "a", "32", "3", "") RELU("r", "a") CONV("d", "a", "b", "40", "1", "")
           LAYER("t", "TanH", "bottom: 'a'", "z", "") CONV("e", "z", "y", "12", "1", ""),
+      25 },
+    { "a depthwise convolution between products",
+      INPUT CONV("c", "x", "a", "40", "1", "") RELU("r", "a")
+          CONV("d", "a", "b", "40", "3", "group: 40 pad: 1 stride: 2") RELU("s", "b")
+              CONV("e", "b", "y", "20", "1", ""),
       25 },
     { "dropout, split and flatten",
       INPUT CONV("c", "x", "a", "32", "3", "") RELU("r", "a") LAYER(
@@ -286,7 +291,7 @@ static void values_outside_a_range_are_clamped_to_its_bound(void)
     run(b);
     y = output_of(b.integer, &n);
     for (i = 0; i < n; i++)
-        CU_ASSERT(y[i] >= 0 && y[i] <= 0.3751f);
+        CU_ASSERT(y[i] >= 0 && y[i] <= 1.1251f);
     close_both(b);
 }
 
@@ -308,6 +313,17 @@ static void ranges_can_be_ignored_and_removed(void)
     CU_ASSERT(ferry_net_set_float_only(b.integer, "c", true) == 0 &&
               ferry_net_set_float_only(b.integer, "d", true) == 0 &&
               ferry_net_set_float_only(b.integer, "e", true) == 0);
+    CU_ASSERT(run(b) > 100);
+    close_both(b);
+}
+
+/* Its copy as integers would cost more than it gains. */
+static void a_depthwise_convolution_that_reads_f32_stays_f32(void)
+{
+    struct both b = open_both(INPUT LAYER("t", "TanH", "bottom: 'x'", "a", "")
+                                  CONV("d", "a", "y", "9", "3", "group: 9 pad: 1"),
+                              false);
+
     CU_ASSERT(run(b) > 100);
     close_both(b);
 }
@@ -337,6 +353,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(one_product_is_within_its_bound),
     FERRY_TEST(values_outside_a_range_are_clamped_to_its_bound),
     FERRY_TEST(ranges_can_be_ignored_and_removed),
+    FERRY_TEST(a_depthwise_convolution_that_reads_f32_stays_f32),
     FERRY_TEST(new_weights_are_rounded_again),
 };
 

@@ -11,11 +11,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct cpu_device;
 struct cpu_isa;
 struct cpu_op;
+struct cpu_op_args;
 
 #define INTEGER_MOST_ROWS    14
 #define INTEGER_MOST_COLUMNS 32
+#define INTEGER_MOST_BYTES   64
 /* The maximum channels and elements of a window of POOL: its sums stay below 2^31. */
 #define CPU_INTEGER_CHANNELS 8192
 #define CPU_INTEGER_TAPS     (1 << 20)
@@ -60,6 +63,24 @@ struct cpu_integer_pool {
     bool is_signed;
 };
 
+/*
+ * Pixels of a line of a depthwise convolution. Four taps form a group; their addresses have the
+ * same distance to those of the next pixel. The sums of a group of channels, as many as a vector
+ * has bytes, are in an order of their own, and so are the initial values, the weights, the bias
+ * and the scale (integer_depthwise.c).
+ */
+struct cpu_integer_line {
+    const uint8_t *const *tap; /* the address of each tap of the first pixel, at channel 0 */
+    int64_t quads, channels;   /* the numbers of groups of taps, and of channels */
+    int64_t pixels, x_next, y_next;
+    const char *packed; /* for each group of channels: initial values, and weights */
+    int64_t packed_bytes;
+    bool is_signed, is_u8; /* x is I8; y is U8 */
+    const float *bias, *scale;
+    float least, most; /* the bounds of y, within the range of its dtype */
+    uint8_t *y;
+};
+
 struct cpu_integer_loops {
     int64_t columns; /* the number of columns of a panel */
     int64_t rows;    /* the maximum number of rows of a tile */
@@ -78,6 +99,14 @@ struct cpu_integer_loops {
     /* `most` writes the maxima of a window, in the dtype of x; `total` writes the sums. */
     void (*most)(const struct cpu_integer_pool *p, uint8_t *y);
     void (*total)(const struct cpu_integer_pool *p, int32_t *y);
+    int64_t bytes; /* the bytes of a vector */
+    /*
+     * `depthwise` writes the sums of `n` channels at offset `at` of the taps, in the order of
+     * channels; `line` computes y for all pixels and channels.
+     */
+    void (*depthwise)(const struct cpu_integer_line *l, int64_t at, int64_t n, const char *packed,
+                      int32_t *sums);
+    void (*line)(const struct cpu_integer_line *l);
 };
 
 /* The loops of an instruction set; NULL if it has no products of bytes. */
@@ -105,6 +134,8 @@ struct cpu_integer {
     unsigned slots;
     bool is_signed, is_in_place, is_row; /* x is I8; rows are read from x in place; the operation is
                                           * INNER_PRODUCT */
+    bool is_depthwise;                   /* k_groups: of taps; panels: groups of channels */
+    int64_t zero_bytes;                  /* depthwise: bytes of the line of zeros */
     int64_t x_row;                       /* in place: bytes from a row of x to the next */
 };
 
@@ -116,6 +147,12 @@ int cpu_integer_convolution_plan(struct cpu_op *p);
 int cpu_integer_inner_product_plan(struct cpu_op *p);
 /* Packs the weights of these operations (integer_pack.c). */
 void cpu_integer_pack(const struct cpu_op *p, const int8_t *w, char *packed);
+/* A depthwise convolution of bytes, which is one of the former (integer_depthwise.c). */
+bool cpu_integer_depthwise_can(const struct cpu_op *p);
+void cpu_integer_depthwise_plan(struct cpu_op *p);
+void cpu_integer_depthwise_pack(const struct cpu_op *p, const int8_t *w, char *packed);
+void cpu_integer_depthwise_run(struct cpu_device *d, const struct cpu_op *p,
+                               const struct cpu_op_args *args);
 /* POOL of bytes, whose window is set (integer_pool.c). */
 int cpu_integer_pool_plan(struct cpu_op *p);
 /*

@@ -322,6 +322,8 @@ TARGET static void NAME(integer_total)(const struct cpu_integer_pool *p, int32_t
 
 #undef EACH_ELEMENT
 
+#include "integer_depthwise_impl.h"
+
 static const struct cpu_integer_loops NAME(integer_loops) = {
     .columns = COLUMNS,
     .rows = MOST_ROWS,
@@ -350,4 +352,7 @@ static const struct cpu_integer_loops NAME(integer_loops) = {
     .convert = NAME(integer_convert),
     .most = NAME(integer_most),
     .total = NAME(integer_total),
+    .bytes = BYTES,
+    .depthwise = NAME(integer_depthwise),
+    .line = NAME(integer_line),
 };

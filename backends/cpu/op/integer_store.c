@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "integer_run.h"
+
+#include "common/window.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The steps that follow the sums of operations with bytes. */
+
+/* ---- positions ------------------------------------------------------------------------------ */
+
+struct cpu_integer_pixel cpu_integer_pixel_of(const struct cpu_window *w, int64_t row)
+{
+    struct cpu_integer_pixel p;
+
+    p.at[2] = row % w->out[2];
+    p.at[1] = row / w->out[2] % w->out[1];
+    p.at[0] = row / w->out[2] / w->out[1] % w->out[0];
+    p.image = row / w->out[2] / w->out[1] / w->out[0];
+    return p;
+}
+
+void cpu_integer_next_pixel(const struct cpu_window *w, struct cpu_integer_pixel *p)
+{
+    for (int i = 2; i >= 0; i--) {
+        if (++p->at[i] < w->out[i])
+            return;
+        p->at[i] = 0;
+    }
+    p->image++;
+}
+
+static int64_t offset_of(const struct cpu_integer_pixel *p, const int64_t *stride)
+{
+    return p->image * stride[0] + p->at[0] * stride[2] + p->at[1] * stride[3] +
+           p->at[2] * stride[4];
+}
+
+/* ---- stores --------------------------------------------------------------------------------- */
+
+static int64_t size_of(uint32_t dtype)
+{
+    return dtype == FERRY_F32 ? 4 : 1;
+}
+
+static float value_at(uint32_t dtype, const char *p)
+{
+    return dtype == FERRY_F32  ? *(const float *)(const void *)p
+           : dtype == FERRY_U8 ? (float)*(const uint8_t *)p
+                               : (float)*(const int8_t *)p;
+}
+
+/* Applies the steps of the epilogue one by one to a row of sums. */
+static void store_by_steps(const struct cpu_integer_run *r, int64_t column, int64_t columns,
+                           const int32_t *sums, const struct cpu_integer_place *place)
+{
+    const struct cpu_op *p = r->op;
+    const struct cpu_integer_loops *loops = p->integer.loops;
+    int64_t step = p->op.out[0].rank > 1 ? p->op.out[0].stride[1] : 1;
+    int64_t size = size_of(p->op.out[0].dtype);
+    struct cpu_integer_store plain = {
+        .dtype = FERRY_F32, .least = -INFINITY, .most = INFINITY, .factor = 1
+    };
+    float v[INTEGER_MOST_COLUMNS];
+    char out[4 * INTEGER_MOST_COLUMNS];
+
+    plain.bias = r->op->own_in > 2 ? (const float *)r->args->in[2] + column : NULL;
+    loops->store(&plain, 0, columns, 1, sums, &(struct cpu_integer_place){ .y = (char *)v });
+    for (uint32_t i = 0; i < p->op.n_epilogue; i++) {
+        const ferry_op_step *s = &p->op.epilogue[i];
+        struct cpu_step one = {
+            .step = s->step, .function = s->function, .a = s->a, .b = s->b, .c = s->c
+        };
+
+        if (s->step == FERRY_STEP_ADD) {
+            for (int64_t j = 0; j < columns; j++)
+                v[j] += value_at(r->add->dtype, place->add + (column + j) * r->add_strides[1] *
+                                                                 size_of(r->add->dtype));
+            continue;
+        }
+        if (s->step != FERRY_STEP_UNARY) {
+            one.stride = p->op.in[s->operand].shape[0] > 1;
+            one.operand = (const float *)r->args->in[s->operand] + column * one.stride;
+        }
+        p->loops->step(&one, columns, v);
+    }
+    plain.dtype = p->op.out[0].dtype;
+    loops->convert(&plain, columns, FERRY_F32, v, out);
+    for (int64_t j = 0; j < columns; j++)
+        memcpy(place->y + (column + j) * step * size, out + j * size, (size_t)size);
+}
+
+void cpu_integer_put(const struct cpu_integer_run *r, int64_t column, int64_t columns, int64_t rows,
+                     const int32_t *sums, const struct cpu_integer_place *places)
+{
+    if (r->is_simple)
+        r->op->integer.loops->store(&r->store, column, columns, rows, sums, places);
+    else
+        for (int64_t i = 0; i < rows; i++)
+            store_by_steps(r, column, columns, sums + i * INTEGER_MOST_COLUMNS, &places[i]);
+}
+
+/* Adds a step to the store; false if the store does not support it after its present steps. */
+static bool take_step(struct cpu_integer_run *r, const ferry_op_step *s, int *order)
+{
+    struct cpu_integer_store *to = &r->store;
+    bool is_unary = s->step == FERRY_STEP_UNARY;
+    int at = s->step == FERRY_STEP_SCALE ? 1 : s->step == FERRY_STEP_ADD ? 2 : is_unary ? 3 : 9;
+
+    if (is_unary && s->function == FERRY_UNARY_POWER && s->a == 1)
+        at = 4;
+    if (at <= *order || at == 9)
+        return false;
+    *order = at;
+    if (at == 1) {
+        to->scale = r->args->in[s->operand];
+        return r->op->op.in[s->operand].shape[0] > 1 || r->op->integer.n == 1;
+    }
+    if (at == 2) {
+        to->adds = true;
+        to->add_dtype = r->add->dtype;
+        return r->add_strides[1] == 1 || r->op->integer.n * r->op->integer.groups == 1;
+    }
+    if (at == 4) {
+        to->factor = (float)s->b;
+        to->term = (float)s->c;
+        return true;
+    }
+    if (s->function == FERRY_UNARY_RELU && s->a == 0)
+        to->least = 0;
+    else if (s->function == FERRY_UNARY_CLIP) {
+        to->least = (float)s->a;
+        to->most = (float)s->b;
+    } else
+        return false;
+    return true;
+}
+
+void cpu_integer_find_store(struct cpu_integer_run *r)
+{
+    const struct cpu_op *p = r->op;
+    int order = 0;
+
+    r->store = (struct cpu_integer_store){
+        .dtype = p->op.out[0].dtype, .least = -INFINITY, .most = INFINITY, .factor = 1
+    };
+    r->store.bias = p->own_in > 2 ? r->args->in[2] : NULL;
+    for (uint32_t i = 0; i < p->op.n_epilogue; i++) {
+        const ferry_op_step *s = &p->op.epilogue[i];
+
+        if (s->step != FERRY_STEP_ADD)
+            continue;
+        r->add = &p->op.in[s->operand];
+        r->added = r->args->in[s->operand];
+        r->add_strides[0] = r->add->stride[0];
+        r->add_strides[1] = r->add->stride[1];
+        if (!p->integer.is_row)
+            ferry__widen(&r->add->stride[2], p->plan.convolution.window.axes, 0,
+                         &r->add_strides[2]);
+    }
+    r->is_simple = p->op.out[0].stride[1] == 1 || p->op.out[0].shape[1] == 1;
+    for (uint32_t i = 0; i < p->op.n_epilogue && r->is_simple; i++)
+        r->is_simple = take_step(r, &p->op.epilogue[i], &order);
+}
+
+void cpu_integer_find_places(const struct cpu_integer_run *r, int64_t group, int64_t first,
+                             int64_t rows, struct cpu_integer_place *out)
+{
+    const struct cpu_op *p = r->op;
+    const struct cpu_window *w = &p->plan.convolution.window;
+    const ferry_operand *o = &p->op.out[0];
+    int64_t column = group * p->integer.n;
+    struct cpu_integer_pixel at = { .image = first };
+
+    if (!p->integer.is_row)
+        at = cpu_integer_pixel_of(w, first);
+    for (int64_t i = 0; i < rows; i++) {
+        int64_t y = (first + i) * o->stride[0], add = (first + i) * r->add_strides[0];
+
+        if (!p->integer.is_row) {
+            y = offset_of(&at, w->y);
+            add = offset_of(&at, r->add_strides);
+            cpu_integer_next_pixel(w, &at);
+        }
+        out[i].y = (char *)r->args->out[0] + (y + column * o->stride[1]) * size_of(o->dtype);
+        out[i].add =
+            r->add ? r->added + (add + column * r->add_strides[1]) * size_of(r->add->dtype) : NULL;
+    }
+}
