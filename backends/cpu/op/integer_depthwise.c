@@ -179,24 +179,28 @@ static void copy_taps(const struct lines *s, const uint8_t **tap, unsigned slot)
 }
 
 /* Computes the pixels of a line one by one, with any steps. */
-static void do_pixels(const struct lines *s, const struct cpu_integer_line *l, int64_t row)
+static void do_pixels(const struct lines *s, const struct cpu_integer_line *l, int64_t pixel)
 {
     const struct cpu_integer *g = &s->run.op->integer;
     int32_t sums[INTEGER_MOST_BYTES];
+    int32_t row[INTEGER_MOST_COLUMNS] __attribute__((aligned(64))) = { 0 };
 
     for (int64_t i = 0; i < l->pixels; i++) {
         struct cpu_integer_place place;
 
-        cpu_integer_find_places(&s->run, 0, row + i, 1, &place);
+        cpu_integer_find_places(&s->run, 0, pixel + i, 1, &place);
         for (int64_t n = 0; n < g->panels; n++) {
             int64_t first = first_channel(g, n), c = n * g->loops->bytes;
             int64_t end = least(c + g->loops->bytes, g->n);
 
             g->loops->depthwise(l, i * l->x_next + first, least(g->n, g->loops->bytes),
                                 l->packed + n * g->panel_bytes, sums);
-            for (; c < end; c += INTEGER_MOST_COLUMNS)
-                cpu_integer_put(&s->run, c, least(end - c, INTEGER_MOST_COLUMNS), 1,
-                                sums + c - first, &place);
+            for (; c < end; c += INTEGER_MOST_COLUMNS) {
+                int64_t columns = least(end - c, INTEGER_MOST_COLUMNS);
+
+                memcpy(row, sums + c - first, (size_t)columns * sizeof(*row));
+                cpu_integer_put(&s->run, c, columns, 1, row, &place);
+            }
         }
     }
 }
