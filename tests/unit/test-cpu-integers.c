@@ -122,20 +122,18 @@ static void check_taken(int least)
     taken = refused = 0;
 }
 
-static void make_convolution(struct rig *r, int64_t most_channels)
+/*
+ * Adds the window's axes, and x, the weights, at times a bias, and y. The images and channels of
+ * the shapes are set.
+ */
+static void add_window(struct rig *r, int64_t most_kernel, int64_t *x, int64_t *k, int64_t *y)
 {
     ferry_op_window *w = &r->op.params.window;
-    int64_t group = rig_random(5) == 0 ? 2 : 1, channels = group * (1 + rig_random(most_channels));
-    int64_t outputs = group * (1 + rig_random(70));
-    int64_t x[5] = { 1 + rig_random(3), channels }, k[5] = { outputs, channels / group };
-    int64_t y[5] = { x[0], outputs };
-    int dense = rig_random(3) > 0;
+    int dense = rig_random(4) > 0;
 
-    rig_begin(r, FERRY_OP_CONVOLUTION);
     w->axes = 1 + (uint32_t)rig_random(3);
-    w->group = (uint32_t)group;
     for (uint32_t a = 0; a < w->axes; a++) {
-        w->kernel[a] = 1 + rig_random(3);
+        w->kernel[a] = 1 + rig_random(most_kernel);
         w->stride[a] = 1 + rig_random(2);
         w->dilation[a] = 1 + rig_random(2);
         w->pad[a] = rig_random(3);
@@ -150,9 +148,21 @@ static void make_convolution(struct rig *r, int64_t most_channels)
     add_in(r, bytes(), dense ? RIG_LAST : (int)rig_random(RIG_LAYOUTS), 2 + w->axes, x);
     add_in(r, FERRY_I8, (int)rig_random(RIG_LAYOUTS), 2 + w->axes, k);
     if (rig_random(2))
-        add_in(r, FERRY_F32, RIG_PLAIN, 1, &outputs);
+        add_in(r, FERRY_F32, RIG_PLAIN, 1, &k[0]);
     rig_out(r, any(), dense ? RIG_LAST : (int)rig_random(RIG_LAYOUTS), 2 + w->axes, y);
     r->op.constants = rig_random(3) ? 2 : 0;
+}
+
+static void make_convolution(struct rig *r, int64_t most_channels)
+{
+    int64_t group = rig_random(5) == 0 ? 2 : 1, channels = group * (1 + rig_random(most_channels));
+    int64_t outputs = group * (1 + rig_random(70));
+    int64_t x[5] = { 1 + rig_random(3), channels }, k[5] = { outputs, channels / group };
+    int64_t y[5] = { x[0], outputs };
+
+    rig_begin(r, FERRY_OP_CONVOLUTION);
+    r->op.params.window.group = (uint32_t)group;
+    add_window(r, 3, x, k, y);
     add_steps(r);
 }
 
@@ -173,33 +183,12 @@ static void convolutions_of_integers_agree_with_the_oracle(void)
 static void make_depthwise(struct rig *r)
 {
     static const int64_t channels[] = { 1, 3, 4, 15, 16, 31, 32, 33, 63, 64, 65, 96, 130 };
-    ferry_op_window *w = &r->op.params.window;
     int64_t c = channels[rig_random(FERRY_TEST_COUNT(channels))];
     int64_t x[5] = { 1 + rig_random(2), c }, k[5] = { c, 1 }, y[5] = { x[0], c };
-    int dense = rig_random(4) > 0;
 
     rig_begin(r, FERRY_OP_CONVOLUTION);
-    w->axes = 1 + (uint32_t)rig_random(3);
-    w->group = (uint32_t)c;
-    for (uint32_t a = 0; a < w->axes; a++) {
-        w->kernel[a] = rig_random(2) ? 3 : 1 + rig_random(6);
-        w->stride[a] = 1 + rig_random(2);
-        w->dilation[a] = 1 + (rig_random(4) == 0);
-        w->pad[a] = rig_random(3);
-        w->pad_end[a] = rig_random(3);
-        x[2 + a] = w->dilation[a] * (w->kernel[a] - 1) + 1 + rig_random(9);
-        k[2 + a] = w->kernel[a];
-        y[2 + a] =
-            (x[2 + a] + w->pad[a] + w->pad_end[a] - w->dilation[a] * (w->kernel[a] - 1) - 1) /
-                w->stride[a] +
-            1;
-    }
-    add_in(r, bytes(), dense ? RIG_LAST : (int)rig_random(RIG_LAYOUTS), 2 + w->axes, x);
-    add_in(r, FERRY_I8, (int)rig_random(RIG_LAYOUTS), 2 + w->axes, k);
-    if (rig_random(2))
-        add_in(r, FERRY_F32, RIG_PLAIN, 1, &c);
-    rig_out(r, any(), dense ? RIG_LAST : (int)rig_random(RIG_LAYOUTS), 2 + w->axes, y);
-    r->op.constants = rig_random(3) ? 2 : 0;
+    r->op.params.window.group = (uint32_t)c;
+    add_window(r, rig_random(2) ? 3 : 6, x, k, y);
     if (rig_random(2)) {
         add_step(r, FERRY_STEP_SCALE, 0, 0x1p-4);
         if (rig_random(2))

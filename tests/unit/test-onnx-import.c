@@ -263,6 +263,22 @@ static void an_exported_net_reads_back_as_the_same_function(void)
 
 /* ---- small models ---------------------------------------------------------------------------- */
 
+/* Opens a graph that multiplies two lines of three by w, and checks its answer. */
+static void check_product(const struct message *graph, const float *w)
+{
+    ferry_net *net = NULL;
+    const float *y;
+    int64_t n;
+
+    FX_OK(ferry_net_open(dev, write_model(graph), NULL, &net));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(net);
+    y = answer(net, &n);
+    CU_ASSERT_EQUAL_FATAL(n, 6);
+    for (int i = 0; i < 6; i++)
+        CU_ASSERT(fabsf(y[i] - w[i % 3] * ((float)(i * 37 % 101) / 50 - 1)) < 1e-6f);
+    ferry_net_close(net);
+}
+
 static void raw_and_typed_tensor_data_give_the_same_values(void)
 {
     static const float w[] = { 1, -2, 4 };
@@ -271,17 +287,8 @@ static void raw_and_typed_tensor_data_give_the_same_values(void)
     for (enum form form = RAW; form <= TYPED; form++) {
         struct message node = node_of("Mul", "x", "w", "y"), tensor = tensor_of(form, 3, w);
         struct message graph = graph_of(&node, &tensor);
-        ferry_net *net = NULL;
-        const float *y;
-        int64_t n;
 
-        FX_OK(ferry_net_open(dev, write_model(&graph), NULL, &net));
-        CU_ASSERT_PTR_NOT_NULL_FATAL(net);
-        y = answer(net, &n);
-        CU_ASSERT_EQUAL_FATAL(n, 6);
-        for (int i = 0; i < 6; i++)
-            CU_ASSERT(fabsf(y[i] - w[i % 3] * ((float)(i * 37 % 101) / 50 - 1)) < 1e-6f);
-        ferry_net_close(net);
+        check_product(&graph, w);
     }
     fx_end();
 }
@@ -294,9 +301,6 @@ static void constants_of_attributes_are_read(void)
     struct message second = node_of("Mul", "x", "w", "y"), rest = graph_of(&second, NULL);
     struct message graph = { .size = 0 };
     unsigned char stored[sizeof w];
-    ferry_net *net = NULL;
-    const float *y;
-    int64_t n;
 
     string(&attribute, 1, "value_floats");
     bytes(&attribute, 7, put_little(stored, ELEMENTS(w)), sizeof w);
@@ -308,13 +312,7 @@ static void constants_of_attributes_are_read(void)
     for (size_t i = 0; i < rest.size; i++)
         put(&graph, rest.bytes[i]);
     dev = fx_device();
-    FX_OK(ferry_net_open(dev, write_model(&graph), NULL, &net));
-    CU_ASSERT_PTR_NOT_NULL_FATAL(net);
-    y = answer(net, &n);
-    CU_ASSERT_EQUAL_FATAL(n, 6);
-    for (int i = 0; i < 6; i++)
-        CU_ASSERT(fabsf(y[i] - w[i % 3] * ((float)(i * 37 % 101) / 50 - 1)) < 1e-6f);
-    ferry_net_close(net);
+    check_product(&graph, w);
     fx_end();
 }
 
