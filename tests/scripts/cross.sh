@@ -5,18 +5,19 @@
 # of the core, of io, of op and of net. `make check-cross ARCH=…` calls it.
 #
 # The folder cross-ARCH of the current folder has the architecture's Debian packages (root; nothing is installed on
-# this machine), the build, and the results. Needs: apt-get, gcc-TRIPLET, qemu-user-static. CROSS_CC precedes
-# the compiler's name (ccache), JOBS is the number of jobs.
+# this machine), the build, and the results. Needs: apt-get, gcc-TRIPLET, qemu-user-static. The packages come from this
+# system's sources, or from those of the file that CROSS_SOURCES names: riscv64 needs Debian 13's. CROSS_CC precedes the
+# compiler's name (ccache), JOBS is the number of jobs.
 set -eu
 
 source=$(cd "$(dirname "$0")/../.." && pwd)
 arch=${1:?usage: cross.sh arm64|i386|riscv64|s390x [TEST…]}
 shift
-gcc=12 suite=bookworm
+gcc=12 # libgcc's version in the sources
 case $arch in
 arm64) triplet=aarch64-linux-gnu paths=aarch64-linux-gnu cpu=aarch64 ;;
 i386) triplet=i686-linux-gnu paths=i386-linux-gnu cpu=i386 ;;
-riscv64) triplet=riscv64-linux-gnu paths=riscv64-linux-gnu cpu=riscv64 gcc=14 suite=trixie ;; # not in bookworm
+riscv64) triplet=riscv64-linux-gnu paths=riscv64-linux-gnu cpu=riscv64 gcc=14 ;;
 s390x) triplet=s390x-linux-gnu paths=s390x-linux-gnu cpu=s390x ;;
 *) echo "cross.sh: unknown architecture $arch" >&2; exit 2 ;;
 esac
@@ -29,11 +30,16 @@ for needed in apt-get dpkg "$triplet-gcc" "qemu-$cpu-static"; do
     command -v "$needed" >/dev/null || { echo "cross.sh: $needed is missing" >&2; exit 77; }
 done
 
+[ "$arch" != riscv64 ] || [ -n "${CROSS_SOURCES-}" ] || {
+    echo "cross.sh: riscv64 needs CROSS_SOURCES=FILE, a list of sources of Debian 13" >&2
+    exit 2
+}
+
 # apt COMMAND…: on lists and a state of the folder's own, as if this were an empty machine of that architecture.
 apt() {
     apt-get -q -o APT::Architecture="$arch" -o APT::Architectures="$arch" -o APT::Sandbox::User=root \
         -o Dir::State="$folder/apt" -o Dir::State::status="$folder/apt/status" -o Dir::Cache="$folder/apt/cache" \
-        -o Dir::Etc::sourcelist="$folder/apt/sources" -o Dir::Etc::sourceparts=/dev/null \
+        ${CROSS_SOURCES:+-o Dir::Etc::sourcelist="$CROSS_SOURCES" -o Dir::Etc::sourceparts=/dev/null} \
         -o Dir::Etc::preferencesparts=/dev/null "$@"
 }
 
@@ -56,8 +62,6 @@ export PKG_CONFIG_LIBDIR="$root/usr/lib/$paths/pkgconfig:$root/usr/share/pkgconf
 make_root() {
     mkdir -p "$folder/apt/lists/partial" "$folder/apt/cache/archives/partial"
     : >"$folder/apt/status"
-    keys=/usr/share/keyrings/debian-archive-keyring.gpg
-    echo "deb [signed-by=$keys] http://deb.debian.org/debian $suite main" >"$folder/apt/sources"
     apt update
     # shellcheck disable=SC2086
     apt install -y --no-install-recommends --download-only $packages

@@ -205,8 +205,8 @@ static void do_pixels(const struct lines *s, const struct cpu_integer_line *l, i
     }
 }
 
-/* Computes `pixels` pixels from `at` on, whose taps are inside the image alike. */
-static void do_some(const struct lines *s, const struct cpu_integer_pixel *at, int64_t row,
+/* Computes `pixels` pixels from `at` on, number `first` of y, which share their table of taps. */
+static void do_some(const struct lines *s, const struct cpu_integer_pixel *at, int64_t first,
                     int64_t pixels, unsigned slot)
 {
     const struct cpu_integer *g = &s->run.op->integer;
@@ -220,10 +220,10 @@ static void do_some(const struct lines *s, const struct cpu_integer_pixel *at, i
     l.tap = tap;
     l.pixels = pixels;
     if (!s->is_bytes) {
-        do_pixels(s, &l, row);
+        do_pixels(s, &l, first);
         return;
     }
-    cpu_integer_find_places(&s->run, 0, row, 1, &place);
+    cpu_integer_find_places(&s->run, 0, first, 1, &place);
     l.y = (uint8_t *)place.y;
     g->loops->line(&l);
 }
