@@ -138,7 +138,7 @@ static void run_operations(void *arg, int64_t times)
 static void bench_overhead(struct bench *b)
 {
     struct trifle t = { NULL, NULL, NULL, NULL };
-    struct net_text n;
+    struct net_text n = { .batch = 0 };
     ferry_op_desc op;
 
     net_of_trifles(&n, TRIFLES);
@@ -173,7 +173,7 @@ void bench_net(struct bench *b)
                                                        net_resnet50 };
 
     for (size_t i = 0; i < sizeof(nets) / sizeof(nets[0]); i++) {
-        struct net_text n;
+        struct net_text n = { .batch = 0 };
 
         nets[i](&n);
         bench_one(b, &n);

@@ -62,6 +62,7 @@ void bench_pool(struct bench *b);
 void bench_process(struct bench *b);
 void bench_small(struct bench *b);
 void bench_train(struct bench *b);
+void bench_training(struct bench *b);
 void bench_transfers(struct bench *b);
 
 #endif

@@ -6,9 +6,10 @@
 BENCHES =
 
 if BUILD_CPU
-BENCHES += %D%/ferry-bench %D%/ferry-bench-core %D%/ferry-bench-conv %D%/ferry-bench-net
+BENCHES += %D%/ferry-bench %D%/ferry-bench-core %D%/ferry-bench-conv %D%/ferry-bench-net \
+	%D%/ferry-bench-peers
 
-BENCH_CHILDREN = %D%/child-ferry %D%/child-openblas
+BENCH_CHILDREN = %D%/child-ferry %D%/child-net %D%/child-openblas
 EXTRA_PROGRAMS += $(BENCH_CHILDREN)
 
 BENCH_HARNESS = \
@@ -72,6 +73,20 @@ BENCH_HARNESS = \
 %C%_ferry_bench_net_LDADD = libferrynet.la libferry.la $(OPENBLAS_LIBS) $(CORE_SYSTEM_LIBS)
 %C%_ferry_bench_net_LDFLAGS = -no-install
 
+%C%_ferry_bench_peers_SOURCES = \
+	$(BENCH_HARNESS) \
+	%D%/bench-training.c \
+	%D%/conv.h \
+	%D%/nets.c \
+	%D%/nets.h \
+	%D%/peer.c \
+	%D%/peer.h \
+	%D%/suites-peers.c
+%C%_ferry_bench_peers_CPPFLAGS = $(PUBLIC_CPPFLAGS) \
+	-DBENCH_SOURCE='"$(abs_top_srcdir)/bench"'
+%C%_ferry_bench_peers_LDADD = libferry.la $(CORE_SYSTEM_LIBS)
+%C%_ferry_bench_peers_LDFLAGS = -no-install
+
 %C%_ferry_bench_core_SOURCES = \
 	$(BENCH_HARNESS) \
 	%D%/bench-pool.c \
@@ -130,6 +145,11 @@ endif
 %C%_child_ferry_LDADD = libferry.la
 %C%_child_ferry_LDFLAGS = -no-install
 
+%C%_child_net_SOURCES = %D%/child-net.c
+%C%_child_net_CPPFLAGS = $(PUBLIC_CPPFLAGS)
+%C%_child_net_LDADD = libferrynet.la libferryio.la libferry.la
+%C%_child_net_LDFLAGS = -no-install
+
 %C%_child_openblas_SOURCES = %D%/child-openblas.c
 %C%_child_openblas_CPPFLAGS =
 %C%_child_openblas_LDADD = $(CORE_SYSTEM_LIBS)
@@ -161,4 +181,4 @@ bench: all bench-programs $(BENCH_PLUGINS)
 
 .PHONY: bench bench-programs clean-bench-plugins
 
-EXTRA_DIST += %D%/README.md %D%/mca.py %D%/segments.py
+EXTRA_DIST += %D%/README.md %D%/mca.py %D%/peer-torch.py %D%/peers.sh %D%/segments.py

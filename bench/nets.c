@@ -34,7 +34,10 @@ static void put(struct net_text *n, const char *fmt, ...)
 
 static void begin(struct net_text *n, const char *name, int images, int64_t channels, int64_t size)
 {
-    *n = (struct net_text){ .name = name, .images = images, .channels = channels, .size = size };
+    images = n->batch ? n->batch : images;
+    *n = (struct net_text){
+        .batch = n->batch, .name = name, .images = images, .channels = channels, .size = size
+    };
     put(n,
         "name: \"%s\"\nlayer { name: 'data' type: 'Input' top: 'b0' input_param { shape { dim: %d "
         "dim: %lld dim: %lld dim: %lld } } }\n",
@@ -70,16 +73,33 @@ static void in_place(struct net_text *n, const char *type, const char *more)
         n->blob, n->blob, more);
 }
 
-static void pool(struct net_text *n, const char *method, int kernel, int stride, bool global)
+static void pool_from(struct net_text *n, int from, const char *method, int kernel, int stride,
+                      int pad)
 {
     n->blob++;
     put(n, "layer { name: 'p%d' type: 'Pooling' bottom: 'b%d' top: 'b%d' pooling_param { pool: %s ",
-        n->blob, n->blob - 1, n->blob, method);
-    if (global)
+        n->blob, from, n->blob, method);
+    if (kernel == 0)
         put(n, "global_pooling: true } }\n");
     else
-        put(n, "kernel_size: %d stride: %d } }\n", kernel, stride);
-    n->size = global ? 1 : (n->size - kernel + stride - 1) / stride + 1;
+        put(n, "kernel_size: %d stride: %d pad: %d } }\n", kernel, stride, pad);
+    n->size = kernel == 0 ? 1 : (n->size + 2 * pad - kernel + stride - 1) / stride + 1;
+}
+
+static void pool(struct net_text *n, const char *method, int kernel, int stride, bool global)
+{
+    pool_from(n, n->blob, method, global ? 0 : kernel, stride, 0);
+}
+
+/* Concatenates the blobs `from`, whose channels add up to `channels`. */
+static void concat(struct net_text *n, const int *from, int count, int64_t channels)
+{
+    n->blob++;
+    put(n, "layer { name: 'o%d' type: 'Concat' top: 'b%d'", n->blob, n->blob);
+    for (int i = 0; i < count; i++)
+        put(n, " bottom: 'b%d'", from[i]);
+    put(n, " }\n");
+    n->channels = channels;
 }
 
 static void classify(struct net_text *n, const char *type, int outputs)
@@ -94,7 +114,14 @@ static void classify(struct net_text *n, const char *type, int outputs)
 
 static void softmax(struct net_text *n)
 {
-    put(n, "layer { name: 'prob' type: 'Softmax' bottom: 'b%d' top: 'prob' }\n", n->blob);
+    if (n->batch)
+        put(n,
+            "layer { name: 'label' type: 'Input' top: 'label' input_param { shape { dim: %d } } }\n"
+            "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'b%d' bottom: 'label' top: "
+            "'loss' }\n",
+            n->images, n->blob);
+    else
+        put(n, "layer { name: 'prob' type: 'Softmax' bottom: 'b%d' top: 'prob' }\n", n->blob);
 }
 
 /* ---- the nets -------------------------------------------------------------------------------- */
@@ -126,10 +153,7 @@ static void fire(struct net_text *n, int64_t squeezed, int64_t expanded)
     n->channels = squeezed;
     convolve(n, from, expanded, 3, 1, 1, 1, true);
     in_place(n, "ReLU", "");
-    put(n, "layer { name: 'o%d' type: 'Concat' bottom: 'b%d' bottom: 'b%d' top: 'b%d' }\n", left,
-        left, n->blob, n->blob + 1);
-    n->blob++;
-    n->channels = 2 * expanded;
+    concat(n, (int[]){ left, n->blob }, 2, 2 * expanded);
 }
 
 void net_squeezenet(struct net_text *n)
@@ -216,6 +240,116 @@ void net_resnet50(struct net_text *n)
         for (int i = 0; i < blocks[stage]; i++)
             bottleneck(n, (int64_t)64 << stage, i == 0 && stage ? 2 : 1, i == 0);
     pool(n, "AVE", 0, 0, true);
+    classify(n, "InnerProduct", 1000);
+    softmax(n);
+}
+
+/* BatchNorm, Scale and ReLU of blob `from` in a blob of their own: DenseNet's order. */
+static void activated(struct net_text *n, int from)
+{
+    n->blob++;
+    put(n, "layer { name: 'n%d' type: 'BatchNorm' bottom: 'b%d' top: 'b%d' }\n", n->blob, from,
+        n->blob);
+    in_place(n, "Scale", "scale_param { bias_term: true }");
+    in_place(n, "ReLU", "");
+}
+
+/* Adds 32 channels to the latest blob. */
+static void dense(struct net_text *n)
+{
+    int64_t channels = n->channels;
+    int from = n->blob;
+
+    activated(n, from);
+    normalised(n, n->blob, 128, 1, 1, 1);
+    in_place(n, "ReLU", "");
+    convolve(n, n->blob, 32, 3, 1, 1, 1, false);
+    concat(n, (int[]){ from, n->blob }, 2, channels + 32);
+}
+
+void net_densenet121(struct net_text *n)
+{
+    static const int layers[] = { 6, 12, 24, 16 };
+
+    begin(n, "DenseNet-121", 1, 3, 224);
+    normalised(n, n->blob, 64, 7, 2, 1);
+    in_place(n, "ReLU", "");
+    pool(n, "MAX", 3, 2, false);
+    for (int block = 0; block < 4; block++) {
+        for (int i = 0; i < layers[block]; i++)
+            dense(n);
+        activated(n, n->blob);
+        if (block < 3) {
+            convolve(n, n->blob, n->channels / 2, 1, 1, 0, 1, false);
+            pool(n, "AVE", 2, 2, false);
+        }
+    }
+    pool(n, "AVE", 0, 0, true);
+    convolve(n, n->blob, 1000, 1, 1, 0, 1, true);
+    softmax(n);
+}
+
+static void rectified(struct net_text *n, int from, int64_t channels, int64_t outputs, int kernel,
+                      int stride)
+{
+    n->channels = channels;
+    convolve(n, from, outputs, kernel, stride, kernel / 2, 1, true);
+    in_place(n, "ReLU", "");
+}
+
+/* Outputs of 1 x 1; reduced, 3 x 3; reduced, 5 x 5; of 1 x 1 behind the pool. */
+static void inception(struct net_text *n, const int64_t outputs[6])
+{
+    int from = n->blob, top[4];
+    int64_t channels = n->channels;
+
+    rectified(n, from, channels, outputs[0], 1, 1);
+    top[0] = n->blob;
+    for (int i = 1; i < 3; i++) {
+        rectified(n, from, channels, outputs[2 * i - 1], 1, 1);
+        rectified(n, n->blob, outputs[2 * i - 1], outputs[2 * i], 2 * i + 1, 1);
+        top[i] = n->blob;
+    }
+    pool_from(n, from, "MAX", 3, 1, 1);
+    rectified(n, n->blob, channels, outputs[5], 1, 1);
+    top[3] = n->blob;
+    concat(n, top, 4, outputs[0] + outputs[2] + outputs[4] + outputs[5]);
+}
+
+static void normalise_locally(struct net_text *n)
+{
+    n->blob++;
+    put(n,
+        "layer { name: 'l%d' type: 'LRN' bottom: 'b%d' top: 'b%d' lrn_param { local_size: 5 alpha: "
+        "0.0001 beta: 0.75 } }\n",
+        n->blob, n->blob - 1, n->blob);
+}
+
+void net_googlenet(struct net_text *n)
+{
+    static const int64_t outputs[9][6] = {
+        { 64, 96, 128, 16, 32, 32 },     { 128, 128, 192, 32, 96, 64 },
+        { 192, 96, 208, 16, 48, 64 },    { 160, 112, 224, 24, 64, 64 },
+        { 128, 128, 256, 24, 64, 64 },   { 112, 144, 288, 32, 64, 64 },
+        { 256, 160, 320, 32, 128, 128 }, { 256, 160, 320, 32, 128, 128 },
+        { 384, 192, 384, 48, 128, 128 },
+    };
+
+    begin(n, "GoogLeNet", 1, 3, 224);
+    rectified(n, n->blob, 3, 64, 7, 2);
+    pool(n, "MAX", 3, 2, false);
+    normalise_locally(n);
+    rectified(n, n->blob, 64, 64, 1, 1);
+    rectified(n, n->blob, 64, 192, 3, 1);
+    normalise_locally(n);
+    pool(n, "MAX", 3, 2, false);
+    for (int i = 0; i < 9; i++) {
+        inception(n, outputs[i]);
+        if (i == 1 || i == 6)
+            pool(n, "MAX", 3, 2, false);
+    }
+    pool(n, "AVE", 0, 0, true);
+    in_place(n, "Dropout", "dropout_param { dropout_ratio: 0.4 }");
     classify(n, "InnerProduct", 1000);
     softmax(n);
 }

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Writes a net of the benchmark as a prototxt, for `ferry time`. */
+/*
+ * Writes a net of the benchmark as a prototxt, for `ferry time`; with a batch size one to train.
+ */
 
 int main(int argc, char **argv)
 {
@@ -15,10 +17,12 @@ int main(int argc, char **argv)
     } known[] = { { "lenet", net_lenet },
                   { "squeezenet", net_squeezenet },
                   { "mobilenet", net_mobilenet },
-                  { "resnet50", net_resnet50 } };
-    struct net_text text;
+                  { "resnet50", net_resnet50 },
+                  { "densenet121", net_densenet121 },
+                  { "googlenet", net_googlenet } };
+    struct net_text text = { .batch = argc == 3 ? atoi(argv[2]) : 0 };
 
-    for (size_t i = 0; argc == 2 && i < sizeof(known) / sizeof(known[0]); i++)
+    for (size_t i = 0; argc >= 2 && i < sizeof(known) / sizeof(known[0]); i++)
         if (!strcmp(argv[1], known[i].name)) {
             known[i].write(&text);
             if (!text.failed)
@@ -26,6 +30,7 @@ int main(int argc, char **argv)
             free(text.text);
             return text.failed;
         }
-    fputs("usage: write-net lenet|squeezenet|mobilenet|resnet50\n", stderr);
+    fputs("usage: write-net lenet|squeezenet|mobilenet|resnet50|densenet121|googlenet [BATCH]\n",
+          stderr);
     return 2;
 }

@@ -55,6 +55,7 @@ static const struct cpu_loops NAME(loops) = {
     .binary = NAME(binary),
     .sum = NAME(sum),
     .dot = NAME(dot),
+    .deviation = NAME(deviation),
     .sum_rows = NAME(sum_rows),
     .move_lines = NAME(move_lines),
     .add_lines = NAME(add_lines),

@@ -347,6 +347,12 @@ TARGET static double NAME(dot)(const float *x, const float *y, int64_t n)
     BLOCKS(LOAD(x + i) * LOAD(y + i), x[i] * y[i]);
 }
 
+TARGET static double NAME(deviation)(const float *x, float center, int64_t n)
+{
+    BLOCKS((LOAD(x + i) - SPLAT(center)) * (LOAD(x + i) - SPLAT(center)),
+           (x[i] - center) * (x[i] - center));
+}
+
 typedef double __attribute__((vector_size(8 * LANES), aligned(8), may_alias)) NAME(wide);
 
 TARGET static void NAME(sum_rows)(const float *x, int64_t rows, int64_t row, int64_t n, double *to)

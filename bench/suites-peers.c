@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "bench.h"
+
+/* The suites that compare with other programs' runtimes, which are started beside this one. */
+const struct bench_suite bench_suites[] = {
+    { .name = "training", .run = bench_training },
+    { .name = NULL },
+};
+const char *const bench_backend = NULL;
