@@ -255,6 +255,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/passes/reach.c \
 	%D%/passes/slice.c \
 	%D%/passes/strides.c \
+	%D%/passes/train.c \
 	%D%/segment/compiled.c \
 	%D%/segment/compiled.h \
 	%D%/segment/convex.c \

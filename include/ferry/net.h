@@ -47,7 +47,7 @@ typedef enum ferry_precision {
  * the preceding operation. Convolutions may use Winograd's algorithm (FERRY_MATH_WINOGRAD). Results
  * agree within rounding. Some blobs then have no contents, and ferry_net_blob_find returns NULL for
  * them; inputs, outputs and the blobs in `keep` always have contents. In TRAIN, and with
- * `backward`, a net is neither planned nor fused.
+ * `backward`, all blobs have contents, except in-place results during a pass over the whole net.
  */
 typedef struct ferry_net_options {
     size_t struct_size; /* sizeof(ferry_net_options) of the caller */

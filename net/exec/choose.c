@@ -67,12 +67,18 @@ int ferry__stage_remake(ferry_net *net, struct ferry__stage *stage)
     return ferry__stage_choose(net, stage);
 }
 
+/* Whether a program shows in-place results if the net runs in parts. */
+static bool is_usable(const struct ferry__program *p)
+{
+    return !p->whole || !p->net->in_parts;
+}
+
 static struct ferry__program *find(const struct ferry__stage *stage)
 {
     int i;
 
     for (i = 0; i < FERRY__NET_KEPT; i++)
-        if (stage->kept[i] && ferry__program_fits(stage->kept[i]))
+        if (stage->kept[i] && is_usable(stage->kept[i]) && ferry__program_fits(stage->kept[i]))
             return stage->kept[i];
     return NULL;
 }
@@ -118,7 +124,7 @@ int ferry__stage_choose(ferry_net *net, struct ferry__stage *stage)
     struct ferry__program *p = stage->now, **place;
     int err;
 
-    if (p)
+    if (p && is_usable(p))
         return 0;
     p = find(stage);
     if (!p) {

@@ -211,6 +211,7 @@ static int forward(ferry_net *net, int first, int last, double *out_loss)
         err = ferry__running_save(net, first, last);
     if (err)
         return err;
+    net->in_parts |= net->debug || first > 0 || last < net->n_layers - 1;
     net->traced = ferry_trace_is_on();
     err = run_stages(net, first, last);
     net->passes[0] += net->measured && !err;

@@ -28,6 +28,7 @@ void ferry__program_end(struct ferry__program *p)
         ferry_operation_destroy(p->back[i].prepared);
     free(p->items);
     free(p->back);
+    free(p->kept);
     free(p->values);
     free(p->of_blob);
     free(p->shapes);

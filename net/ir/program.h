@@ -84,6 +84,13 @@ struct ferry__item {
     struct ferry_operation *prepared;
 };
 
+/* A blob that a layer would keep for backward, and the blob with its contents that is used. */
+struct ferry__kept {
+    const ferry_layer *layer;
+    const ferry_blob *own;
+    ferry_blob *instead;
+};
+
 struct ferry__program {
     ferry_net *net;
     int first_layer, last_layer;
@@ -93,6 +100,9 @@ struct ferry__program {
     int n_items, room_items;
     struct ferry__item *back; /* items of the backward pass, in the order of execution */
     int n_back;
+    struct ferry__kept *kept; /* for a net that runs backward: see train.c */
+    int n_kept;
+    bool whole; /* in-place results of a net that runs backward are not visible */
     struct ferry__value *values;
     int n_values, room_values;
     int *of_blob;     /* during collect: the value of each of the net's blobs; −1: none yet */

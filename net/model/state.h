@@ -144,6 +144,7 @@ struct ferry_net {
     bool debug;                      /* debug_info: the mean of each layer is logged */
     uint64_t passes[2];              /* number of forward and backward passes */
     bool backward;                   /* the net can run backward */
+    bool in_parts;                   /* a pass has run a part of it: in-place results are visible */
     bool keep_all, plan, fuse, only; /* from the options and the phase */
     bool quantize;                   /* programs use the ranges of blobs */
     uint32_t math;                   /* FERRY_MATH_… of convolutions and inner products */

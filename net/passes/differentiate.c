@@ -12,14 +12,25 @@
 
 #include <stdlib.h>
 
-static void fill_uses(const ferry_layer *layer, const ferry_layer_operand *at, uint32_t n,
-                      struct ferry__use *out)
+static ferry_blob *kept_of(const struct ferry__program *p, const ferry_layer *layer,
+                           ferry_blob *blob)
+{
+    int i;
+
+    for (i = 0; i < p->n_kept; i++)
+        if (p->kept[i].layer == layer && p->kept[i].own == blob)
+            return p->kept[i].instead;
+    return blob;
+}
+
+static void fill_uses(const struct ferry__program *p, const ferry_layer *layer,
+                      const ferry_layer_operand *at, uint32_t n, struct ferry__use *out)
 {
     uint32_t i;
 
     for (i = 0; i < n; i++) {
         out[i] = (struct ferry__use){ .value = -1, .start = at[i].offset, .diff = at[i].diff != 0 };
-        out[i].blob = ferry__layer_blob(layer, &at[i]);
+        out[i].blob = kept_of(p, layer, ferry__layer_blob(layer, &at[i]));
     }
 }
 
@@ -29,8 +40,8 @@ static int add_operation(const struct ferry__program *p, struct ferry__item *ite
 
     item->number = number;
     item->op = from->op;
-    fill_uses(item->layer, from->in, from->op.n_in, item->in);
-    fill_uses(item->layer, from->out, from->op.n_out, item->out);
+    fill_uses(p, item->layer, from->in, from->op.n_in, item->in);
+    fill_uses(p, item->layer, from->out, from->op.n_out, item->out);
     return ferry__item_choose(p, item);
 }
 

@@ -127,7 +127,7 @@ static ferry_op_desc with_step(const struct ferry__item *host, uint32_t step)
     return op;
 }
 
-static int join_unary(struct ferry__item *host, const struct ferry__item *item)
+int ferry__join_unary(struct ferry__item *host, const struct ferry__item *item)
 {
     ferry_op_desc op;
 
@@ -349,7 +349,7 @@ static int join_elements(struct ferry__program *p, int at)
     if (host >= 0)
         joined = ferry__fold_pair(p, &p->items[host], item);
     if (host >= 0 && !joined && is_unary)
-        joined = join_unary(&p->items[host], item);
+        joined = ferry__join_unary(&p->items[host], item);
     if (joined <= 0)
         return joined;
     take_over(p, host, at);
@@ -370,7 +370,7 @@ static int join(struct ferry__program *p, int at)
         if (host >= 0)
             joined = ferry__fold_try(p, &p->items[host], item);
         if (host >= 0 && !joined)
-            joined = join_unary(&p->items[host], item);
+            joined = ferry__join_unary(&p->items[host], item);
     } else if (item->op.kind == FERRY_OP_BINARY) {
         joined = join_binary(p, at, &host);
     } else if (is_copy(p, item)) {

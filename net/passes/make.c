@@ -18,6 +18,7 @@ static int (*const passes[])(struct ferry__program *) = {
     ferry__pass_slice,   /* makes values slices of others */
     ferry__pass_strides, /* gives operations the strides of their values */
     ferry__pass_arena,   /* assigns memory to values */
+    ferry__pass_train,   /* writes results where backward keeps them */
     ferry__pass_prepare, /* creates and prepares the operations on their devices */
     ferry__pass_differentiate,
 };

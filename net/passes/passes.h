@@ -30,10 +30,17 @@ int ferry__pass_slice(struct ferry__program *p);
 int ferry__pass_strides(struct ferry__program *p);
 /* Assigns memory to values; values whose lifetimes do not overlap share it. */
 int ferry__pass_arena(struct ferry__program *p);
+/* Removes passes over memory from the forward pass of a net that runs backward. */
+int ferry__pass_train(struct ferry__program *p);
 /* Creates the operations on their devices. */
 int ferry__pass_prepare(struct ferry__program *p);
 /* Creates and prepares the items of the backward pass; none if the net does not run backward. */
 int ferry__pass_differentiate(struct ferry__program *p);
+
+/* ---- fuse.c ---- */
+
+/* Adds a function of UNARY to the epilogue of `host` if it then runs as well; 1, 0 or an error. */
+int ferry__join_unary(struct ferry__item *host, const struct ferry__item *item);
 
 /* ---- strides.c ---- */
 
