@@ -241,7 +241,7 @@ static void measure_training(struct bench *b, ferry_device *dev, const char *fol
 }
 
 /* On a device with one thread, in a runtime of its own. */
-static void bench_training(struct bench *b, const char *folder)
+static void bench_prefetched(struct bench *b, const char *folder)
 {
     static const char text[] = "[plugin cpu]\noption.threads = 1\n";
     char path[128];
@@ -278,7 +278,7 @@ void bench_data(struct bench *b)
         bench_skip(b, "prefetched pictures", "%s", ferry_last_error());
     ferry_net_close(plain);
     ferry_net_close(ahead);
-    bench_training(b, folder);
+    bench_prefetched(b, folder);
     snprintf(path, sizeof(path), "%s/picture", folder);
     unlink(path);
     snprintf(path, sizeof(path), "%s/list", folder);

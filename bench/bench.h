@@ -46,6 +46,7 @@ void bench_start(struct bench *b);
 void bench_of_device(struct bench *b);
 
 /* The suites. */
+void bench_bf16(struct bench *b);
 void bench_blob(struct bench *b);
 void bench_coherence(struct bench *b);
 void bench_conv(struct bench *b);
@@ -60,6 +61,7 @@ void bench_opencl(struct bench *b);
 void bench_opencl_conv(struct bench *b);
 void bench_pool(struct bench *b);
 void bench_process(struct bench *b);
+void bench_quantized(struct bench *b);
 void bench_small(struct bench *b);
 void bench_train(struct bench *b);
 void bench_training(struct bench *b);

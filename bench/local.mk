@@ -75,6 +75,7 @@ BENCH_HARNESS = \
 
 %C%_ferry_bench_peers_SOURCES = \
 	$(BENCH_HARNESS) \
+	%D%/bench-narrow.c \
 	%D%/bench-training.c \
 	%D%/conv.h \
 	%D%/nets.c \
@@ -83,7 +84,8 @@ BENCH_HARNESS = \
 	%D%/peer.h \
 	%D%/suites-peers.c
 %C%_ferry_bench_peers_CPPFLAGS = $(PUBLIC_CPPFLAGS) \
-	-DBENCH_SOURCE='"$(abs_top_srcdir)/bench"'
+	-DBENCH_SOURCE='"$(abs_top_srcdir)/bench"' \
+	-DBENCH_FERRY='"$(abs_top_builddir)/tools/ferry/ferry"'
 %C%_ferry_bench_peers_LDADD = libferry.la $(CORE_SYSTEM_LIBS)
 %C%_ferry_bench_peers_LDFLAGS = -no-install
 
@@ -181,4 +183,4 @@ bench: all bench-programs $(BENCH_PLUGINS)
 
 .PHONY: bench bench-programs clean-bench-plugins
 
-EXTRA_DIST += %D%/README.md %D%/mca.py %D%/peer-torch.py %D%/peers.sh %D%/segments.py
+EXTRA_DIST += %D%/README.md %D%/mca.py %D%/peer-quantize.py %D%/peer-runtime.py %D%/peer-torch.py %D%/peers.sh %D%/segments.py

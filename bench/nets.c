@@ -325,6 +325,27 @@ static void normalise_locally(struct net_text *n)
         n->blob, n->blob - 1, n->blob);
 }
 
+void net_vgg16(struct net_text *n)
+{
+    static const struct {
+        int64_t outputs;
+        int layers;
+    } blocks[] = { { 64, 2 }, { 128, 2 }, { 256, 3 }, { 512, 3 }, { 512, 3 } };
+
+    begin(n, "VGG-16", 1, 3, 224);
+    for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
+        for (int k = 0; k < blocks[i].layers; k++)
+            rectified(n, n->blob, n->channels, blocks[i].outputs, 3, 1);
+        pool(n, "MAX", 2, 2, false);
+    }
+    for (int i = 0; i < 2; i++) {
+        classify(n, "InnerProduct", 4096);
+        in_place(n, "ReLU", "");
+    }
+    classify(n, "InnerProduct", 1000);
+    softmax(n);
+}
+
 void net_googlenet(struct net_text *n)
 {
     static const int64_t outputs[9][6] = {

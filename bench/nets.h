@@ -36,6 +36,7 @@ void net_squeezenet(struct net_text *out); /* 1.1 */
 void net_mobilenet(struct net_text *out);  /* v1 */
 void net_resnet50(struct net_text *out);
 void net_densenet121(struct net_text *out);
+void net_vgg16(struct net_text *out);
 void net_googlenet(struct net_text *out); /* without the two losses in its middle */
 /* `layers` layers that compute almost nothing. */
 void net_of_trifles(struct net_text *out, int layers);

@@ -79,3 +79,11 @@ void bench_peer_stop(struct bench_peer *p)
         waitpid(p->pid, NULL, 0);
     *p = (struct bench_peer){ .pid = 0 };
 }
+
+int bench_peer_finish(const char *const *argv)
+{
+    int status = -1;
+    pid_t pid = start(argv, STDIN_FILENO, STDERR_FILENO);
+
+    return pid && waitpid(pid, &status, 0) == pid && status == 0 ? 0 : -1;
+}

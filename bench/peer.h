@@ -24,5 +24,7 @@ int bench_peer_start(struct bench_peer *p, const char *const *argv, double *out,
 int bench_peer_ask(struct bench_peer *p, const char *line, double *out, int numbers);
 /* Ends its input and waits for its end. */
 void bench_peer_stop(struct bench_peer *p);
+/* Runs a program to its end, its output on standard error. 0, or -1 if it fails. */
+int bench_peer_finish(const char *const *argv);
 
 #endif

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Makes the Pythons that the suites `training` and `first-pass` compare with, and prints their
+# Makes the Pythons that the suites of bench/suites-peers.c compare with, and prints their
 # variables: peers.sh FOLDER, a folder outside the tree. An existing environment is updated.
 set -eu
 folder=${1:?usage: peers.sh FOLDER}
@@ -17,5 +17,5 @@ add() {
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 add torch numpy torch
-add runtimes numpy onnxruntime openvino
+add runtimes numpy onnx onnxruntime openvino nncf sympy
 echo "export BENCH_TORCH=$folder/torch/bin/python BENCH_RUNTIMES=$folder/runtimes/bin/python"

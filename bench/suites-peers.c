@@ -3,6 +3,8 @@
 
 /* The suites that compare with other programs' runtimes, which are started beside this one. */
 const struct bench_suite bench_suites[] = {
+    { .name = "quantized", .run = bench_quantized },
+    { .name = "bf16", .run = bench_bf16 },
     { .name = "training", .run = bench_training },
     { .name = NULL },
 };
