@@ -33,6 +33,8 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/deconvolution_impl.h \
 	%D%/op/depthwise.c \
 	%D%/op/depthwise.h \
+	%D%/op/depthwise_planes.c \
+	%D%/op/depthwise_planes.h \
 	%D%/op/depthwise_impl.h \
 	%D%/op/direct.c \
 	%D%/op/direct_impl.h \

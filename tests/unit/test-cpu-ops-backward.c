@@ -244,6 +244,43 @@ static void gradients_of_lrn_across_channels_agree_with_the_oracle(void)
     }
 }
 
+/* Row-major images of channels that are convolved separately: forward and both gradients. */
+static void depthwise_planes_agree_with_the_oracle(void)
+{
+    static const uint32_t passes[] = { FERRY_PASS_FORWARD, FERRY_PASS_BACKWARD_DATA,
+                                       FERRY_PASS_BACKWARD_WEIGHTS };
+
+    for (int i = 0; i < 90; i++) {
+        int64_t k[2] = { 1 + rig_random(5), 2 + rig_random(3) }, s[2];
+        int64_t d[2] = { 1 + rig_random(2), 1 + rig_random(2) };
+        int64_t c = 2 + rig_random(3), n = 2;
+        int64_t wide[4] = { n, c, 9 + rig_random(12), 9 + rig_random(30) };
+        int64_t narrow[4] = { n, c, 0, 0 }, w[4] = { c, 1, k[0], k[1] };
+        struct rig r;
+
+        rig_begin(&r, FERRY_OP_CONVOLUTION);
+        r.op.pass = passes[i % 3];
+        r.op.params.window.axes = 2;
+        r.op.params.window.group = (uint32_t)c;
+        for (int a = 0; a < 2; a++) {
+            int64_t pad = rig_random(4), reach = (k[a] - 1) * d[a] + 1;
+
+            s[a] = 1 + rig_random(3);
+            r.op.params.window.kernel[a] = k[a];
+            r.op.params.window.stride[a] = s[a];
+            r.op.params.window.dilation[a] = d[a];
+            r.op.params.window.pad[a] = r.op.params.window.pad_end[a] = pad;
+            narrow[2 + a] = (wide[2 + a] + 2 * pad - reach) / s[a] + 1;
+        }
+        rig_in(&r, FERRY_F32, RIG_PLAIN, 4, i % 3 == 0 ? wide : narrow);
+        rig_in(&r, FERRY_F32, RIG_PLAIN, 4, i % 3 == 2 ? wide : w);
+        if (i % 6 == 0)
+            rig_in(&r, FERRY_F32, RIG_PLAIN, 1, &c);
+        rig_out(&r, FERRY_F32, RIG_PLAIN, 4, i % 3 == 0 ? narrow : i % 3 == 1 ? wide : w);
+        rig_run(&r, NULL);
+    }
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(random_passes_agree_with_the_oracle),
     FERRY_TEST(random_passes_in_doubles_agree_with_the_oracle),
@@ -252,6 +289,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(an_image_of_padding_has_no_gradient),
     FERRY_TEST(gradients_of_max_pooling_agree_with_the_oracle),
     FERRY_TEST(gradients_of_lrn_across_channels_agree_with_the_oracle),
+    FERRY_TEST(depthwise_planes_agree_with_the_oracle),
     FERRY_TEST(gradients_of_large_convolutions_agree_with_the_oracle),
 };
 

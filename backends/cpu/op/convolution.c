@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "common/window.h"
 #include "depthwise.h"
+#include "depthwise_planes.h"
 #include "grouped.h"
 #include "op.h"
 #include "patches.h"
@@ -523,6 +524,7 @@ static const struct {
     [CPU_CONVOLUTION_DECONVOLUTION] = { cpu_deconvolution_plan, cpu_deconvolution_pack,
                                         cpu_deconvolution_run },
     [CPU_CONVOLUTION_DEPTHWISE] = { cpu_depthwise_plan, cpu_depthwise_pack, cpu_depthwise_run },
+    [CPU_CONVOLUTION_DEPTHWISE_PLANES] = { NULL, NULL, cpu_depthwise_planes_run },
     [CPU_CONVOLUTION_GROUPED] = { cpu_grouped_plan, cpu_grouped_pack, cpu_grouped_run },
 };
 
@@ -539,9 +541,12 @@ static int convolution_plan(struct cpu_op *p)
     cpu_op_prefer_channels_last(p);
     if (!cpu_op_is_all(p, FERRY_F32, FERRY_OP_INPUTS, 1))
         return 0;
-    *method = cpu_deconvolution_can(p) ? CPU_CONVOLUTION_DECONVOLUTION
-              : cpu_spread_can(p)      ? CPU_CONVOLUTION_SPREAD
-                                       : CPU_CONVOLUTION_PRODUCT;
+    *method = cpu_depthwise_planes_can(p) ? CPU_CONVOLUTION_DEPTHWISE_PLANES
+              : cpu_deconvolution_can(p)  ? CPU_CONVOLUTION_DECONVOLUTION
+              : cpu_spread_can(p)         ? CPU_CONVOLUTION_SPREAD
+                                          : CPU_CONVOLUTION_PRODUCT;
+    if (*method == CPU_CONVOLUTION_DEPTHWISE_PLANES)
+        return 0;
     if (p->plan.convolution.is_transposed && *method != CPU_CONVOLUTION_SPREAD)
         turn(p);
     if (!p->plan.convolution.is_transposed)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "common/window.h"
+#include "depthwise_planes.h"
 #include "lines.h"
 
 /*
@@ -79,7 +80,10 @@ static int weights_plan(struct cpu_op *p)
         p->plan.weights.w[i] = w->stride[i];
     ferry__widen_strides(w, 2, &p->plan.weights.w[2]);
     p->plan.weights.is_product = w->dtype == FERRY_F32 && cpu_operand_count(narrow) > 0;
-    if (p->plan.weights.is_product)
+    p->plan.weights.is_planes =
+        p->plan.weights.is_product &&
+        cpu_depthwise_planes_fit(&p->plan.weights.window, p->op.params.window.group);
+    if (p->plan.weights.is_product && !p->plan.weights.is_planes)
         plan_product(p);
     return 0;
 }
@@ -253,6 +257,11 @@ static void weights_run(struct cpu_device *d, const struct cpu_op *p,
     };
     struct adding a = { p, args->workspace, args->out[0] };
 
+    if (p->plan.weights.is_planes) {
+        cpu_depthwise_planes_weights(d, p, w, p->plan.weights.w, direct.wide, direct.narrow,
+                                     direct.w);
+        return;
+    }
     if (!p->plan.weights.is_product) {
         workers_run(d->workers, w->outputs, 1,
                     p->op.out[0].dtype == FERRY_F32 ? join_rows_f32 : join_rows_f64, &direct);

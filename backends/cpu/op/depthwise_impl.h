@@ -252,3 +252,27 @@ TARGET static void NAME(depthwise_plane)(const struct cpu_depthwise *d, const st
         pixel++;
     }
 }
+
+/* ---- padded planes --------------------------------------------------------------------------- */
+
+TARGET static void NAME(tap_sums)(const float *x, int64_t taps, const float *w,
+                                  const int64_t *place, int64_t n, float *y)
+{
+    for (int64_t i = 0; i < n; i += 4 * LANES) {
+        vec a = { 0 }, b = { 0 }, c = { 0 }, d = { 0 };
+
+        for (int64_t t = 0; t < taps; t++) {
+            const float *from = x + place[t] + i;
+            vec v = SPLAT(w[t]);
+
+            a = FMA(v, LOAD(from), a);
+            b = FMA(v, LOAD(from + LANES), b);
+            c = FMA(v, LOAD(from + 2 * LANES), c);
+            d = FMA(v, LOAD(from + 3 * LANES), d);
+        }
+        STORE(y + i, a);
+        STORE(y + i + LANES, b);
+        STORE(y + i + 2 * LANES, c);
+        STORE(y + i + 3 * LANES, d);
+    }
+}

@@ -49,6 +49,12 @@ struct cpu_loops {
     void (*depthwise_plane)(const struct cpu_depthwise *d, const struct cpu_line *line,
                             int64_t channel);
     /*
+     * y[i] = the sum of w[t] · x[place[t] + i] over the taps, for n elements and up to 63 more:
+     * depthwise_planes.h.
+     */
+    void (*tap_sums)(const float *x, int64_t taps, const float *w, const int64_t *place, int64_t n,
+                     float *y);
+    /*
      * Computes lines first … first + lines − 1 of an image of grouped.h, for the block of
      * `channels` channels from `channel` on; x and y are the block's in line 0. NULL: not for this
      * set.

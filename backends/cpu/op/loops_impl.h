@@ -45,6 +45,7 @@ static const struct cpu_loops NAME(loops) = {
     .depthwise_slide = NAME(depthwise_slide),
     .depthwise_copied = NAME(depthwise_copied),
     .depthwise_plane = NAME(depthwise_plane),
+    .tap_sums = NAME(tap_sums),
 #if HAVE_AVX512
     .grouped = NAME(grouped),
 #endif

@@ -72,6 +72,7 @@ enum cpu_convolution_method {
     CPU_CONVOLUTION_SPREAD,  /* the same, transposed */
     CPU_CONVOLUTION_DECONVOLUTION,
     CPU_CONVOLUTION_DEPTHWISE,
+    CPU_CONVOLUTION_DEPTHWISE_PLANES, /* of row-major images */
     CPU_CONVOLUTION_GROUPED
 };
 
@@ -137,7 +138,7 @@ struct cpu_op {
         struct {
             struct cpu_window window; /* x is the wide image, y the narrow one */
             int64_t w[5];             /* strides of the gradient */
-            bool is_product;
+            bool is_product, is_planes; /* is_planes: by depthwise_planes.h */
             int64_t block, chunks; /* the lines of a block, and the number of chunks */
             struct cpu_gemm gemm;
         } weights;
