@@ -56,6 +56,7 @@ clean-wheel:
 
 .PHONY: release wheel check-wheel clean-wheel generated-sources
 EXTRA_DIST += \
+	%D%/apt.sh \
 	%D%/check-debs.sh \
 	%D%/check-release.sh \
 	%D%/debs.sh \

@@ -14,26 +14,12 @@ packages='libinih-dev libinih1 libjansson-dev libjansson4 zlib1g-dev zlib1g libh
     libpng-dev libpng16-16 libjpeg62-turbo-dev libjpeg62-turbo liblmdb-dev liblmdb0 libclblast-dev libclblast1
     libopenblas-pthread-dev libopenblas0-pthread libstdc++-12-dev libstdc++6 libgcc-12-dev gcc-12-base opencl-c-headers'
 
-mkdir -p "$folder/apt/lists/partial" "$folder/apt/cache/archives/partial" "$folder/apt/debs"
+mkdir -p "$folder/apt/debs"
 folder=$(cd "$folder" && pwd)
-: >"$folder/apt/status"
-cat >"$folder/apt/options" <<END
-APT::Architecture "$arch";
-APT::Architectures { "$arch"; };
-APT::Sandbox::User "";
-Dir::State::Lists "$folder/apt/lists";
-Dir::State::status "$folder/apt/status";
-Dir::Cache "$folder/apt/cache";
-END
-APT_CONFIG=$folder/apt/options
-export APT_CONFIG
-apt-get -qq update
-cd "$folder/apt/debs"
+# shellcheck source=packaging/apt.sh
+. "$(dirname "$0")/../apt.sh"
+foreign_apt "$arch" "$folder/apt"
 # shellcheck disable=SC2086 # words
-apt-get -qq download $packages
-for deb in *.deb; do
-    dpkg-deb -x "$deb" "$folder"
-    # shellcheck disable=SC2016 # dpkg-deb expands it
-    dpkg-deb -W --showformat='${Package} ${Version}\n' "$deb"
-done | sort >"$folder/packages"
+(cd "$folder/apt/debs" && apt-get -qq download $packages)
+unpack_debs "$folder/apt/debs" "$folder" >"$folder/packages"
 rm -rf "$folder/apt"

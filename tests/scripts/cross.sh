@@ -35,13 +35,8 @@ done
     exit 2
 }
 
-# apt COMMAND…: on lists and a state of the folder's own, as if this were an empty machine of that architecture.
-apt() {
-    apt-get -q -o APT::Architecture="$arch" -o APT::Architectures="$arch" -o APT::Sandbox::User=root \
-        -o Dir::State="$folder/apt" -o Dir::State::status="$folder/apt/status" -o Dir::Cache="$folder/apt/cache" \
-        ${CROSS_SOURCES:+-o Dir::Etc::sourcelist="$CROSS_SOURCES" -o Dir::Etc::sourceparts=/dev/null} \
-        -o Dir::Etc::preferencesparts=/dev/null "$@"
-}
+# shellcheck source=packaging/apt.sh
+. "$source/packaging/apt.sh"
 
 # Debian's packages select OpenBLAS and HDF5 by scripts, which dpkg -x does not run.
 links() {
@@ -60,12 +55,11 @@ links() {
 export PKG_CONFIG_LIBDIR="$root/usr/lib/$paths/pkgconfig:$root/usr/share/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$root"
 
 make_root() {
-    mkdir -p "$folder/apt/lists/partial" "$folder/apt/cache/archives/partial"
-    : >"$folder/apt/status"
-    apt update
+    mkdir -p "$root"
+    foreign_apt "$arch" "$folder/apt" "${CROSS_SOURCES-}"
     # shellcheck disable=SC2086
-    apt install -y --no-install-recommends --download-only $packages
-    for package in "$folder"/apt/cache/archives/*.deb; do dpkg -x "$package" "$root"; done
+    apt-get -qq install -y --no-install-recommends --download-only $packages
+    unpack_debs "$folder/apt/cache/archives" "$root" >"$folder/packages"
     links
     touch "$folder/root.done"
 }
