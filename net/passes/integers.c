@@ -3,6 +3,7 @@
 
 #include <ferry/status.h>
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,18 @@ struct ferry__integers *ferry__integers_of(ferry_net *net, const struct ferry__i
     return make(net, like);
 }
 
+/* Whether the weights of one output are contiguous, in logical order. */
+static bool is_contiguous(const ferry_operand *w)
+{
+    int64_t step = 1;
+    uint32_t axis;
+
+    for (axis = w->rank; axis-- > 1; step *= w->shape[axis])
+        if (w->shape[axis] > 1 && w->stride[axis] != step)
+            return false;
+    return true;
+}
+
 /* The offset of weight `i`, in logical order, of output 0. */
 static int64_t weight_at(const ferry_operand *w, int64_t i)
 {
@@ -61,17 +74,28 @@ static int64_t weight_at(const ferry_operand *w, int64_t i)
     return at;
 }
 
-/* Rounds the weights of one output to whole multiples of a scale, and returns the scale. */
-static double quantize_output(const ferry_operand *w, const float *from, int64_t count, int8_t *to)
+/* Rounds to the nearest integer, as the sum with 1.5 * 2^52 does: for values below 2^51. */
+static double rounded(double x)
 {
-    double most = 0, scale;
+    const double shift = 6755399441055744.0;
+
+    return x + shift - shift;
+}
+
+/*
+ * Rounds the contiguous weights of one output to whole multiples of a scale, and returns the scale.
+ */
+static double quantize_output(const float *from, int64_t count, int8_t *to)
+{
+    double scale;
+    float most = 0;
     int64_t i;
 
     for (i = 0; i < count; i++)
-        most = fmax(most, fabs((double)from[weight_at(w, i)]));
-    scale = most > 0 && most < HUGE_VAL ? most / 127 : 1;
+        most = fabsf(from[i]) > most ? fabsf(from[i]) : most;
+    scale = most > 0 && most <= FLT_MAX ? (double)most / 127 : 1;
     for (i = 0; i < count; i++) {
-        double value = nearbyint((double)from[weight_at(w, i)] / scale);
+        double value = rounded((double)from[i] / scale);
 
         to[i] = (int8_t)(value >= -127 && value <= 127 ? value : 0);
     }
@@ -85,18 +109,27 @@ static int fill(struct ferry__integers *c)
     int8_t *to = ferry_blob_overwrite_host_data(c->made[0]);
     float *to_bias = ferry_blob_overwrite_host_data(c->made[1]);
     float *factor = ferry_blob_overwrite_host_data(c->made[2]);
-    int64_t outputs = c->w.shape[0], count, o;
+    int64_t outputs = c->w.shape[0], count, o, i;
+    bool contiguous = is_contiguous(&c->w);
+    float *row;
 
     if (!w || (c->bias && !bias) || !to || !to_bias || !factor)
         return ferry_last_error_code();
     count = outputs ? ferry_blob_element_count(c->made[0]) / outputs : 0;
+    row = contiguous ? NULL : malloc((size_t)count * sizeof *row + 1);
+    if (!contiguous && !row)
+        return ferry_error_set(FERRY_ENOMEM, "net: no memory for its integers");
     for (o = 0; o < outputs; o++) {
-        double unit = (double)c->x_scale *
-                      quantize_output(&c->w, w + o * c->w.stride[0], count, to + o * count);
+        const float *from = w + o * c->w.stride[0];
+        double unit;
 
+        for (i = 0; row && i < count; i++)
+            row[i] = from[weight_at(&c->w, i)];
+        unit = (double)c->x_scale * quantize_output(row ? row : from, count, to + o * count);
         to_bias[o] = bias ? (float)((double)bias[o] / unit) : 0;
         factor[o] = (float)(unit / (double)c->unit);
     }
+    free(row);
     return 0;
 }
 

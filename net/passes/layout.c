@@ -39,12 +39,21 @@ static bool prefers_last(const struct ferry__item *item)
            item->op.n_out == 1;
 }
 
+/* Whether an item copies a value of another dtype element by element. */
+static bool is_conversion(const struct ferry__item *item)
+{
+    const ferry_operand *x = &item->op.in[0], *y = &item->op.out[0];
+
+    return item->op.kind == FERRY_OP_STRIDED_COPY && x->dtype != y->dtype && x->rank == y->rank &&
+           !memcmp(x->shape, y->shape, x->rank * sizeof *x->shape);
+}
+
 /* Whether an operation accepts any order that its inputs and outputs share. */
 static bool is_neutral(const struct ferry__item *item)
 {
     return !item->call && !item->dropped &&
            (item->op.kind == FERRY_OP_UNARY || item->op.kind == FERRY_OP_BINARY ||
-            item->op.kind == FERRY_OP_LRN);
+            item->op.kind == FERRY_OP_LRN || is_conversion(item));
 }
 
 static bool set_last(struct ferry__program *p, const ferry_operand *o, const struct ferry__use *use)

@@ -58,6 +58,13 @@ static const struct pattern patterns[] = {
           RELU("s", "b") CONV("e", "a", "c", "20", "3", "pad: 1") RELU("t", "c")
               LAYER("j", "Concat", PAIR("b", "c"), "j", "") CONV("f", "j", "y", "17", "1", ""),
       25 },
+    { "two branches joined and normalised",
+      INPUT CONV("c", "x", "a", "32", "1", "") RELU("r", "a") CONV("d", "a", "b", "33", "1", "")
+          RELU("s", "b") CONV("e", "a", "c", "20", "3", "pad: 1")
+              LAYER("j", "Concat", PAIR("b", "c"), "j", "")
+                  LAYER("n", "Scale", "bottom: 'j'", "n", "scale_param { bias_term: true }")
+                      RELU("t", "n") CONV("f", "n", "y", "17", "1", ""),
+      25 },
     { "a sum of branches",
       INPUT CONV("c", "x", "a", "32", "1", "") RELU("r", "a")
           CONV("d", "a", "b", "32", "3", "pad: 1") LAYER("j", "Eltwise", PAIR("a", "b"), "j", "")

@@ -68,6 +68,11 @@ typedef int32_t __attribute__((aligned(1), may_alias)) NAME(word);
 
 /* The number of bytes of a vector of weights. */
 #define STEP (HAVE_VNNI ? 4 * LANES : 2 * LANES)
+/*
+ * The distance in bytes at which weights are fetched in advance: those of a large net come from
+ * memory, and the processor's own prefetching ends at each page.
+ */
+#define AHEAD 4096
 
 INLINE void NAME(integer_tile)(const struct cpu_integer_tile *t, const int rows)
 {
@@ -84,6 +89,8 @@ INLINE void NAME(integer_tile)(const struct cpu_integer_tile *t, const int rows)
         const NAME(bytes) w0 = WEIGHTS(b), w1 = WEIGHTS(b + STEP);
         const char *row = a;
 
+        __builtin_prefetch(b + AHEAD);
+        __builtin_prefetch(b + AHEAD + STEP);
 #pragma GCC unroll 14
         for (int i = 0; i < rows; i++, row += t->a_row) {
             const NAME(bytes) x = SPLAT_GROUP(row);
@@ -122,34 +129,36 @@ TILE(14)
 #endif
 #undef TILE
 
-/* Converts elements; the last ones use a vector of their own. */
+/* Converts elements. */
 TARGET static void NAME(integer_bring)(int64_t n, const void *x, bool is_signed, void *to)
 {
-    const int size = HAVE_VNNI ? 1 : 2;
-    const int64_t each = BYTES / size;
     const char *from = x;
-    char *y = to, last[BYTES];
-
-    if (size == 1 && !is_signed) {
-        memcpy(to, x, (size_t)n);
-        return;
-    }
-    for (int64_t i = 0; i < n; i += each) {
-        const bool whole = n - i >= each;
-        const char *p = whole ? from + i : memcpy(last, from + i, (size_t)(n - i));
+    char *y = to;
 #if HAVE_VNNI
-        NAME(bytes) v = FLIP(LOAD_BYTES(p));
+    const __m512i flip = _mm512_set1_epi8(is_signed ? (char)0x80 : 0);
+
+    for (; n > 0; n -= BYTES, from += BYTES, y += BYTES) {
+        const __mmask64 some = n < BYTES ? ~0ULL >> (BYTES - n) : ~0ULL;
+
+        _mm512_mask_storeu_epi8(y, some,
+                                _mm512_xor_si512(_mm512_maskz_loadu_epi8(some, from), flip));
+    }
 #else
-        NAME(bytes) v = is_signed ? WIDEN_I8(p) : WIDEN_U8(p);
-#endif
+    char last[BYTES];
+
+    for (int64_t i = 0; i < n; i += BYTES / 2) {
+        const bool whole = n - i >= BYTES / 2;
+        const char *p = whole ? from + i : memcpy(last, from + i, (size_t)(n - i));
+        const NAME(bytes) v = is_signed ? WIDEN_I8(p) : WIDEN_U8(p);
 
         if (whole) {
-            PUT_BYTES(y + i * size, v);
+            PUT_BYTES(y + i * 2, v);
         } else {
             PUT_BYTES(last, v);
-            memcpy(y + i * size, last, (size_t)((n - i) * size));
+            memcpy(y + i * 2, last, (size_t)((n - i) * 2));
         }
     }
+#endif
 }
 
 /* ---- stores --------------------------------------------------------------------------------- */
@@ -263,14 +272,13 @@ TARGET static void NAME(integer_convert)(const struct cpu_integer_store *s, int6
 /* ---- pooling -------------------------------------------------------------------------------- */
 
 /* Repeats a statement for each element x of the window, of channel `at`. */
-#define EACH_ELEMENT(at, statement)                                             \
-    for (int64_t i = 0; i < p->count[0]; i++)                                   \
-        for (int64_t j = 0; j < p->count[1]; j++)                               \
-            for (int64_t k = 0; k < p->count[2]; k++) {                         \
-                const uint8_t *x =                                              \
-                    p->x + i * p->step[0] + j * p->step[1] + k * p->step[2] + (at); \
-                                                                                \
-                statement;                                                      \
+#define EACH_ELEMENT(at, statement)                                                                \
+    for (int64_t i = 0; i < p->count[0]; i++)                                                      \
+        for (int64_t j = 0; j < p->count[1]; j++)                                                  \
+            for (int64_t k = 0; k < p->count[2]; k++) {                                            \
+                const uint8_t *x = p->x + i * p->step[0] + j * p->step[1] + k * p->step[2] + (at); \
+                                                                                                   \
+                statement;                                                                         \
             }
 
 /* Computes the channels that fill whole vectors, from the first on; returns their number. */
