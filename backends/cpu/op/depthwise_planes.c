@@ -67,7 +67,7 @@ static void fill_phases(const struct phases *f, const struct cpu_window *w, cons
     }
 }
 
-/* Copies a plane of the narrow image to rows of `pitch` floats, `skip` floats from the beginning. */
+/* Copies a plane of the narrow image to rows of `pitch` floats, after `skip` floats. */
 static void fill_rows(const struct phases *f, const int64_t *size, const float *x, int64_t line,
                       int64_t skip, float *to)
 {
