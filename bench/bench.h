@@ -53,6 +53,7 @@ void bench_conv(struct bench *b);
 void bench_cuda(struct bench *b);
 void bench_cuda_kernels(struct bench *b);
 void bench_data(struct bench *b);
+void bench_first(struct bench *b);
 void bench_io(struct bench *b);
 void bench_math(struct bench *b);
 void bench_net(struct bench *b);

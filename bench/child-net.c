@@ -20,7 +20,7 @@
  * then its resident memory and its peak, in KiB, and the sum of the outputs.
  * run NET WEIGHTS PRECISION ("f32" or "bf16"): writes a line when it has run once; for each line of
  * its input, a number of passes, their seconds.
- * save NET WEIGHTS: writes random weights, with statistics of BatchNorm that keep values moderate.
+ * save NET WEIGHTS: writes random weights into a file, and their size in KiB.
  */
 
 static double now(void)
@@ -184,6 +184,16 @@ static int set_statistics(ferry_net *net)
     return 0;
 }
 
+static long kib_of_weights(const ferry_net *net)
+{
+    int64_t count = 0;
+
+    for (int layer = 0; layer < ferry_net_layer_count(net); layer++)
+        for (int i = 0; i < ferry_net_param_count(net, layer); i++)
+            count += ferry_blob_element_count(ferry_net_param_at(net, layer, i));
+    return (long)(count / 256);
+}
+
 static int save(ferry_device *device, const char *path, const char *weights)
 {
     ferry_net *net = NULL;
@@ -193,6 +203,8 @@ static int save(ferry_device *device, const char *path, const char *weights)
         err = set_statistics(net);
     if (!err)
         err = ferry_net_save(net, weights, FERRY_IO_CAFFEMODEL);
+    if (!err)
+        printf("%ld\n", kib_of_weights(net));
     ferry_net_close(net);
     return err;
 }

@@ -76,6 +76,7 @@ BENCH_HARNESS = \
 %C%_ferry_bench_peers_SOURCES = \
 	$(BENCH_HARNESS) \
 	%D%/bench-narrow.c \
+	%D%/bench-first.c \
 	%D%/bench-training.c \
 	%D%/conv.h \
 	%D%/nets.c \
@@ -183,4 +184,4 @@ bench: all bench-programs $(BENCH_PLUGINS)
 
 .PHONY: bench bench-programs clean-bench-plugins
 
-EXTRA_DIST += %D%/README.md %D%/mca.py %D%/peer-quantize.py %D%/peer-runtime.py %D%/peer-torch.py %D%/peers.sh %D%/segments.py
+EXTRA_DIST += %D%/README.md %D%/mca.py %D%/peer-first.py %D%/peer-quantize.py %D%/peer-runtime.py %D%/peer-torch.py %D%/peers.sh %D%/segments.py

@@ -206,29 +206,42 @@ struct adding {
     float *w;
 };
 
-/* Adds rows of the weights: each belongs to one channel of the narrow image. */
-static void add_rows(void *arg, int64_t first, int64_t count, int64_t piece)
+/* The number of outputs whose sums are read together: a cache line. */
+#define ADD_TOGETHER 16
+
+/* Adds the weights of outputs o … o + n − 1 of one group. */
+static void add_outputs(const struct adding *a, int64_t o, int64_t n)
 {
-    const struct adding *a = arg;
     const struct cpu_op *p = a->op;
     const struct cpu_window *v = &p->plan.weights.window;
     const struct cpu_gemm *g = &p->plan.weights.gemm;
     const int64_t *stride = p->plan.weights.w, chunk = room_of_chunk(p);
+    const float *from = a->sums + o / g->n * g->m * g->n + o % g->n;
+    struct cpu_tap tap = { 0, { 0 } };
+
+    for (int64_t row = 0; row < g->m; row++, from += g->n, tap_next(v, &tap)) {
+        float *w = a->w + o * stride[0] + tap.channel * stride[1] + tap.at[0] * stride[2] +
+                   tap.at[1] * stride[3] + tap.at[2] * stride[4];
+        float sum[ADD_TOGETHER] = { 0 };
+
+        for (int64_t i = 0; i < p->plan.weights.chunks; i++)
+            for (int64_t k = 0; k < n; k++)
+                sum[k] += from[i * chunk + k];
+        for (int64_t k = 0; k < n; k++)
+            w[k * stride[0]] += sum[k];
+    }
+}
+
+/* Adds rows of the weights: each belongs to one channel of the narrow image. */
+static void add_rows(void *arg, int64_t first, int64_t count, int64_t piece)
+{
+    const struct adding *a = arg;
+    int64_t group = a->op->plan.weights.gemm.n, n;
 
     (void)piece;
-    for (int64_t o = first; o < first + count; o++) {
-        const float *from = a->sums + o / g->n * g->m * g->n + o % g->n;
-
-        struct cpu_tap tap = { 0, { 0 } };
-
-        for (int64_t row = 0; row < g->m; row++, from += g->n, tap_next(v, &tap)) {
-            float sum = 0;
-
-            for (int64_t i = 0; i < p->plan.weights.chunks; i++)
-                sum += from[i * chunk];
-            a->w[o * stride[0] + tap.channel * stride[1] + tap.at[0] * stride[2] +
-                 tap.at[1] * stride[3] + tap.at[2] * stride[4]] += sum;
-        }
+    for (int64_t o = first; o < first + count; o += n) {
+        n = least(least(first + count - o, ADD_TOGETHER), group - o % group);
+        add_outputs(a, o, n);
     }
 }
 
@@ -244,6 +257,15 @@ struct direct {
 #include "reals_impl.h"
 
 #include <ferry/op_types.h>
+
+/* The number of outputs of a piece: whole cache lines of sums. */
+static int64_t piece_of_outputs(const struct cpu_op *p)
+{
+    int64_t outputs = p->plan.weights.window.outputs;
+    int64_t piece = walk_piece_of(outputs, 8 * p->plan.weights.gemm.m);
+
+    return least((piece + ADD_TOGETHER - 1) / ADD_TOGETHER * ADD_TOGETHER, outputs);
+}
 
 static void weights_run(struct cpu_device *d, const struct cpu_op *p,
                         const struct cpu_op_args *args)
@@ -271,8 +293,7 @@ static void weights_run(struct cpu_device *d, const struct cpu_op *p,
         workers_tasks(d->workers, p->plan.weights.chunks, join_chunk, &s);
     else
         join_lines(d->workers, &s, 0, chunk_begin(p, 1));
-    workers_run(d->workers, w->outputs, walk_piece_of(w->outputs, 8 * p->plan.weights.gemm.m),
-                add_rows, &a);
+    workers_run(d->workers, w->outputs, piece_of_outputs(p), add_rows, &a);
 }
 
 const struct cpu_op_kind cpu_op_convolution_weights = {

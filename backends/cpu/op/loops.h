@@ -80,6 +80,9 @@ struct cpu_loops {
     double (*dot)(const float *x, const float *y, int64_t n);
     /* The sum of the squared differences of a row from a center, likewise. */
     double (*deviation)(const float *x, float center, int64_t n);
+    /* dx = scale · (dy − mean − y · product). dx may be dy or y. */
+    void (*center)(const float *dy, const float *y, float mean, float product, float scale,
+                   int64_t n, float *dx);
     /* Adds rows of n floats, a distance of `row` apart, to n doubles, one row after the other. */
     void (*sum_rows)(const float *x, int64_t rows, int64_t row, int64_t n, double *to);
     /*

@@ -57,6 +57,7 @@ static const struct cpu_loops NAME(loops) = {
     .sum = NAME(sum),
     .dot = NAME(dot),
     .deviation = NAME(deviation),
+    .center = NAME(center),
     .sum_rows = NAME(sum_rows),
     .move_lines = NAME(move_lines),
     .add_lines = NAME(add_lines),

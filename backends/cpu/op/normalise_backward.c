@@ -36,18 +36,32 @@ static void sum_vectors(void *arg, const int64_t *offset, int64_t n)
         part->product += loops->dot(dy, (const float *)part->n->y + part->y + offset[2], n);
 }
 
+/* Computes contiguous rows. */
+static void center_vectors(void *arg, const int64_t *offset, int64_t n)
+{
+    const struct part *part = arg;
+    const float *dy = (const float *)part->n->dy + part->dy + offset[0];
+    const float *y = part->n->y ? (const float *)part->n->y + part->y + offset[2] : dy;
+
+    part->n->op->loops->center(dy, y, (float)part->sum, (float)part->product, (float)part->scale, n,
+                               (float *)part->n->dx + part->dx + offset[1]);
+}
+
 static void moments_part(const struct normal *n, struct part *part)
 {
     const struct cpu_walk *inner = &n->op->plan.reduce.inner;
     bool is_f32 = n->op->op.out[0].dtype == FERRY_F32;
     walk_body body = is_f32 ? sum_row_f32 : sum_row_f64;
+    walk_body center = is_f32 ? center_row_f32 : center_row_f64;
 
     if (is_f32 && walk_step(inner, 0) == 1 && (!n->y || walk_step(inner, 2) == 1))
         body = sum_vectors;
+    if (body == sum_vectors && walk_step(inner, 1) == 1)
+        center = center_vectors;
     walk_some(inner, 0, inner->count, body, part);
     part->sum /= (double)inner->count;
     part->product /= (double)inner->count;
-    walk_some(inner, 0, inner->count, is_f32 ? center_row_f32 : center_row_f64, part);
+    walk_some(inner, 0, inner->count, center, part);
 }
 
 /* Computes a row of the kept axes. */

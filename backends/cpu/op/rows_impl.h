@@ -353,6 +353,18 @@ TARGET static double NAME(deviation)(const float *x, float center, int64_t n)
            (x[i] - center) * (x[i] - center));
 }
 
+TARGET static void NAME(center)(const float *dy, const float *y, float mean, float product,
+                                float scale, int64_t n, float *dx)
+{
+    int64_t i = 0;
+
+    for (; i + LANES <= n; i += LANES)
+        STORE(dx + i, SPLAT(scale) *
+                          (LOAD(dy + i) - SPLAT(mean) - LOAD(y + i) * SPLAT(product)));
+    for (; i < n; i++)
+        dx[i] = scale * (dy[i] - mean - y[i] * product);
+}
+
 typedef double __attribute__((vector_size(8 * LANES), aligned(8), may_alias)) NAME(wide);
 
 TARGET static void NAME(sum_rows)(const float *x, int64_t rows, int64_t row, int64_t n, double *to)
