@@ -301,7 +301,8 @@ static int count_operations(const ferry_layer *layer, const struct ferry__item *
     int i, operations = 0;
 
     for (i = 0; i < n_items; i++) {
-        if (items[i].layer != layer || items[i].call || (items[i].dropped && !items[i].claimed))
+        if (items[i].layer != layer || items[i].call || items[i].in_parts ||
+            (items[i].dropped && !items[i].claimed))
             continue;
         operations++;
         if (!items[i].claimed && items[i].tier > *tier)

@@ -124,13 +124,15 @@ static int leave(ferry_net *net, struct ferry__submission *s, int last, int firs
 static int run(ferry_net *net, const struct ferry__program *p, struct ferry__submission *s,
                int first, int last)
 {
+    bool is_whole = first == 0 && last == net->n_layers - 1 && !net->debug;
     int i, reported = last < p->last_layer ? last : p->last_layer;
     int err = ferry__parts_begin(p, p->back, p->n_back, first, last);
 
     for (i = 0; !err && i < p->n_back; i++) {
         const struct ferry__item *item = &p->back[i];
 
-        if (item->layer->index < first || item->layer->index > last)
+        if (item->layer->index < first || item->layer->index > last ||
+            (is_whole ? item->in_parts : item->whole))
             continue;
         err = leave(net, s, reported, item->layer->index + 1);
         reported = item->layer->index;

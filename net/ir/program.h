@@ -65,6 +65,8 @@ struct ferry__item {
                        * operation */
     bool back;        /* part of the backward pass */
     bool loss;        /* a call that adds the loss of tops before a later layer overwrites them */
+    bool in_parts;    /* of backward: for passes over a part of the net only */
+    bool whole;       /* of backward: for passes over the whole net only */
     bool dropped;     /* removed: another item computes it */
     bool claimed;     /* dropped because a segment computes it */
     bool border;      /* a copy between two orders of axes */

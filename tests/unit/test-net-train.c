@@ -12,9 +12,10 @@
  * until a pass runs a part of the net. Both forms have to compute the same.
  */
 
-#define CONV(name, bottom)                                                                     \
-    "layer { name: '" name "' type: 'Convolution' bottom: '" bottom "' top: '" name            \
-    "' convolution_param { num_output: 6 kernel_size: 3 pad: 1 weight_filler { type: 'msra' }" \
+#define CONV(name, bottom)                                                                        \
+    "layer { name: '" name "' type: 'Convolution' bottom: '" bottom "' top: '" name               \
+    "' convolution_param { num_output: 6 kernel_size: 3 pad: 1 bias_term: false weight_filler { " \
+    "type: 'msra' }"                                                                              \
     " } }\n"
 #define IN_PLACE(name, type, blob) \
     "layer { name: '" name "' type: '" type "' bottom: '" blob "' top: '" blob "' }\n"
@@ -150,6 +151,26 @@ static void a_part_after_a_whole_pass_leaves_what_backward_needs(void)
     fx_end();
 }
 
+/* A pass over the whole net multiplies BatchNorm's spread by Scale's factor, not the gradient. */
+static void a_backward_pass_in_parts_computes_the_same(void)
+{
+    ferry_device *dev = fx_device();
+    ferry_net *whole = open_net(dev), *parts = open_net(dev);
+
+    FX_OK(ferry_net_forward(whole, NULL));
+    FX_OK(ferry_net_forward(parts, NULL));
+    FX_OK(ferry_net_backward(whole));
+    for (int i = ferry_net_layer_count(parts); i-- > 0;) {
+        const char *name = ferry_layer_name(ferry_net_layer_at(parts, i));
+
+        FX_OK(ferry_net_backward_range(parts, name, name));
+    }
+    CU_ASSERT(blobs_apart(whole, parts, true) < 1e-4);
+    ferry_net_close(whole);
+    ferry_net_close(parts);
+    fx_end();
+}
+
 static void a_part_shows_the_results_of_its_layers(void)
 {
     ferry_net *net = open_net(fx_device());
@@ -174,6 +195,7 @@ static void a_part_shows_the_results_of_its_layers(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_net_in_parts_computes_the_same),
     FERRY_TEST(a_part_after_a_whole_pass_leaves_what_backward_needs),
+    FERRY_TEST(a_backward_pass_in_parts_computes_the_same),
     FERRY_TEST(a_part_shows_the_results_of_its_layers),
 };
 
