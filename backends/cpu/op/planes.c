@@ -153,23 +153,78 @@ void cpu_spread_plan(struct cpu_op *p)
 
 /* ---- weights -------------------------------------------------------------------------------- */
 
+/* The number of outputs that are packed together, so that a cache line of weights is read once. */
+#define PACK_TOGETHER 16
+
+struct packing {
+    const struct cpu_op *op;
+    const float *w;
+    float *packed;
+};
+
+/* Whether the weights of an output are contiguous, in the order of its packed row. */
+static bool is_packed_row(const struct cpu_window *v, const int64_t *wide)
+{
+    return (v->taps == 1 || (wide[4] == 1 && (v->kernel[1] == 1 || wide[3] == v->kernel[2]) &&
+                             v->kernel[0] == 1)) &&
+           wide[1] == v->taps;
+}
+
+/* Packs the rows of outputs o … o + n − 1 of one group. */
+static void pack_outputs(const struct packing *s, int64_t o, int64_t n)
+{
+    const struct cpu_window *v = &s->op->plan.convolution.window;
+    const int64_t *wide = s->op->plan.convolution.w;
+    int64_t group = s->op->op.params.window.group, all = v->channels / group * v->taps;
+    int64_t outputs = v->outputs / group, row = weights_row(all);
+    const float *from = s->w + s->op->plan.convolution.w_first +
+                        o / outputs * s->op->plan.convolution.w_group + o % outputs * wide[0];
+    float *to = s->packed + o * row;
+    struct cpu_tap t = { 0, { 0 } };
+
+    if (is_packed_row(v, wide)) {
+        for (int64_t k = 0; k < n; k++)
+            memcpy(to + k * row, from + k * wide[0], (size_t)all * sizeof *to);
+        return;
+    }
+    for (int64_t i = 0; i < all; i++, tap_next(v, &t)) {
+        const float *at =
+            from + t.channel * wide[1] + t.at[0] * wide[2] + t.at[1] * wide[3] + t.at[2] * wide[4];
+
+        for (int64_t k = 0; k < n; k++)
+            to[k * row + i] = at[k * wide[0]];
+    }
+}
+
 /* Packs one row for each output, with the taps of its channels. */
+static void pack_rows(void *arg, int64_t first, int64_t count, int64_t piece)
+{
+    const struct packing *s = arg;
+    int64_t outputs = s->op->plan.convolution.window.outputs / s->op->op.params.window.group, n;
+
+    (void)piece;
+    for (int64_t o = first; o < first + count; o += n) {
+        n = first + count - o < PACK_TOGETHER ? first + count - o : PACK_TOGETHER;
+        n = outputs - o % outputs < n ? outputs - o % outputs : n;
+        pack_outputs(s, o, n);
+    }
+}
+
 void cpu_planes_pack(const struct cpu_op *p, const float *w, float *packed)
 {
+    pack_rows(&(struct packing){ p, w, packed }, 0, p->plan.convolution.window.outputs, 0);
+}
+
+/* Packs the weights of a run, on all threads if they are many. */
+static void pack_now(struct cpu_device *d, const struct cpu_op *p, const float *w, float *packed)
+{
     const struct cpu_window *v = &p->plan.convolution.window;
-    const int64_t *wide = p->plan.convolution.w;
-    int64_t group = p->op.params.window.group, channels = v->channels / group;
-    int64_t outputs = v->outputs / group, row = weights_row(channels * v->taps);
+    struct packing s = { p, w, packed };
+    int64_t row = v->channels / p->op.params.window.group * v->taps;
+    int64_t piece = walk_piece_of(v->outputs, 8 * row);
 
-    w += p->plan.convolution.w_first;
-    for (int64_t o = 0; o < v->outputs; o++, packed += row) {
-        const float *from = w + o / outputs * p->plan.convolution.w_group + o % outputs * wide[0];
-        struct cpu_tap t = { 0, { 0 } };
-
-        for (int64_t i = 0; i < channels * v->taps; i++, tap_next(v, &t))
-            packed[i] = from[t.channel * wide[1] + t.at[0] * wide[2] + t.at[1] * wide[3] +
-                             t.at[2] * wide[4]];
-    }
+    piece = (piece + PACK_TOGETHER - 1) / PACK_TOGETHER * PACK_TOGETHER;
+    workers_run(d->workers, v->outputs, piece < v->outputs ? piece : v->outputs, pack_rows, &s);
 }
 
 /* Packs one row for each channel of y and tap, with the channels of x. */
@@ -356,7 +411,10 @@ void cpu_planes_run(struct cpu_device *d, const struct cpu_op *p, const struct c
     if (!s.w) {
         float *packed = s.room + p->threads * (room(p) / sizeof(float));
 
-        (spreads ? cpu_spread_pack : cpu_planes_pack)(p, args->in[1], packed);
+        if (spreads)
+            cpu_spread_pack(p, args->in[1], packed);
+        else
+            pack_now(d, p, args->in[1], packed);
         s.w = packed;
     }
     tasks = w->images * group * s.blocks;
