@@ -95,6 +95,7 @@ BENCH_HARNESS = \
 	%D%/bench-pool.c \
 	%D%/suites-core.c
 %C%_ferry_bench_core_CPPFLAGS = $(PUBLIC_CPPFLAGS) -I$(top_srcdir)
+%C%_ferry_bench_core_CFLAGS = $(STD_CFLAGS)
 %C%_ferry_bench_core_LDADD = core/libferrycore.la
 %C%_ferry_bench_core_LDFLAGS = -no-install
 
@@ -110,6 +111,7 @@ BENCHES += %D%/ferry-bench-cuda
 	%D%/conv.h \
 	%D%/suites-cuda.c
 %C%_ferry_bench_cuda_CPPFLAGS = $(PUBLIC_CPPFLAGS) $(CUDA_CPPFLAGS)
+%C%_ferry_bench_cuda_CFLAGS = $(STD_CFLAGS)
 %C%_ferry_bench_cuda_LDADD = libferrynet.la libferry.la -lcudart $(CORE_SYSTEM_LIBS)
 %C%_ferry_bench_cuda_LDFLAGS = -no-install $(CUDA_LDFLAGS)
 
@@ -117,6 +119,7 @@ BENCHES += %D%/ferry-bench-cuda
 BENCH_CHILDREN += %D%/write-net
 %C%_write_net_SOURCES = %D%/nets.c %D%/nets.h %D%/conv.h %D%/write-net.c
 %C%_write_net_CPPFLAGS = $(PUBLIC_CPPFLAGS)
+%C%_write_net_CFLAGS = $(STD_CFLAGS)
 %C%_write_net_LDADD =
 %C%_write_net_LDFLAGS = -no-install
 endif
@@ -134,17 +137,20 @@ BENCH_CHILDREN += %D%/child-opencl
 	%D%/conv-device.c \
 	%D%/suites-opencl.c
 %C%_ferry_bench_opencl_CPPFLAGS = $(PUBLIC_CPPFLAGS) $(OPENCL_CFLAGS) $(CLBLAST_CFLAGS)
+%C%_ferry_bench_opencl_CFLAGS = $(STD_CFLAGS)
 %C%_ferry_bench_opencl_LDADD = libferrynet.la libferry.la $(CLBLAST_LIBS) $(OPENCL_LIBS)
 %C%_ferry_bench_opencl_LDFLAGS = -no-install
 
 %C%_child_opencl_SOURCES = %D%/child-opencl.c
 %C%_child_opencl_CPPFLAGS = $(PUBLIC_CPPFLAGS) $(OPENCL_CFLAGS)
+%C%_child_opencl_CFLAGS = $(STD_CFLAGS)
 %C%_child_opencl_LDADD = libferry.la $(OPENCL_LIBS)
 %C%_child_opencl_LDFLAGS = -no-install
 endif
 
 %C%_child_ferry_SOURCES = %D%/child-ferry.c
 %C%_child_ferry_CPPFLAGS = $(PUBLIC_CPPFLAGS)
+%C%_child_ferry_CFLAGS = $(STD_CFLAGS)
 %C%_child_ferry_LDADD = libferry.la
 %C%_child_ferry_LDFLAGS = -no-install
 
@@ -155,6 +161,7 @@ endif
 
 %C%_child_openblas_SOURCES = %D%/child-openblas.c
 %C%_child_openblas_CPPFLAGS =
+%C%_child_openblas_CFLAGS = $(STD_CFLAGS)
 %C%_child_openblas_LDADD = $(CORE_SYSTEM_LIBS)
 %C%_child_openblas_LDFLAGS =
 
@@ -163,7 +170,7 @@ BENCH_PLUGINS = %D%/plugins.stamp
 $(BENCH_PLUGINS): tests/plugins/fake.c
 	@rm -rf %D%/plugins; $(MKDIR_P) %D%/plugins/ten %D%/plugins/one
 	$(AM_V_GEN)for n in 0 1 2 3 4 5 6 7 8 9; do \
-	    $(CC) $(CFLAGS) $(LDFLAGS) -std=c11 -fPIC -shared -fvisibility=hidden \
+	    $(CC) $(OPT_CFLAGS) $(CFLAGS) $(LDFLAGS) -std=c11 -fPIC -shared -fvisibility=hidden \
 	        -DFAKE_NAME="\"ten_$$n\"" -I'$(top_srcdir)/include' \
 	        '$(top_srcdir)/tests/plugins/fake.c' -o %D%/plugins/ten/ferry_ten_$$n.so || exit 1; \
 	done

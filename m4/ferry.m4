@@ -88,7 +88,7 @@ AC_SUBST([DNNL_LIBS])
 # hipcc, which compiles a kernel, and the headers and library of its release: HIP_CPPFLAGS, HIP_LDFLAGS,
 # HIP_LIBRARY (the library's path), and HIP_ARCH, the architectures to compile for.
 AC_DEFUN([FERRY_FIND_HIP],
-[AS_CASE([$with_hip_arch], [auto|gfx*], [], [AC_MSG_ERROR([--with-hip-arch needs architectures, as gfx90a])])
+[AS_CASE([$with_hip_arch], [auto|first|gfx*], [], [AC_MSG_ERROR([--with-hip-arch needs architectures, as gfx90a])])
 hip_dir=`readlink -f "$HIPCC"`
 hip_dir=`AS_DIRNAME(["$hip_dir"])`
 hip_dir=`AS_DIRNAME(["$hip_dir"])`
@@ -115,8 +115,9 @@ extern "C" __global__ void set(float *p) { *p = expf(*p); }' >conftest.cu
     for arch in gfx90a gfx1030 gfx1100; do
         AS_IF(["$HIPCC" -x hip --genco --offload-arch=$arch -o conftest.bundle conftest.cu >&AS_MESSAGE_LOG_FD 2>&1],
             [hip_known="${hip_known:+$hip_known,}$arch"])
+        test "$with_hip_arch,$hip_known" = "first,$arch" && break
     done
-    AS_IF([test "x$with_hip_arch" = xauto], [with_hip_arch=$hip_known])
+    AS_CASE([$with_hip_arch], [auto|first], [with_hip_arch=$hip_known])
     AS_IF([test "x$with_hip_arch" = x],
         [found=no
         why='hipcc compiles no kernel: config.log has its messages'])
@@ -236,12 +237,14 @@ AC_SUBST([CUDA_LDFLAGS])
 AC_DEFUN([FERRY_CUDA_KERNELS],
 [AS_CASE([$enable_cuda_kernels], [auto|yes|no], [],
     [AC_MSG_ERROR([--enable-cuda-kernels is auto, yes or no])])
+AS_CASE([$with_cuda_arch], [auto|first], [], [AC_MSG_ERROR([--with-cuda-arch is first or auto])])
 cuda_code=
 AS_IF([test "x$build_cuda" = xyes && test "x$enable_cuda_kernels" != xno && test "x$NVCC" != xno],
     [known=`"$NVCC" --list-gpu-arch 2>/dev/null || echo compute_75 compute_80 compute_86`
     for arch in 75 80 86 89 90 100; do
         AS_CASE([" "`echo $known`" "],
             [*" compute_$arch "*], [cuda_code="${cuda_code}sm_$arch,"])
+        test "$with_cuda_arch,$cuda_code" = "first,sm_$arch," && break
     done])
 AC_MSG_CHECKING([what nvcc is to compile kernels for])
 AS_IF([test -n "$cuda_code"],

@@ -59,7 +59,7 @@ LONG_TESTS = \
 	%D%/scripts/check-triton.sh
 
 AM_CPPFLAGS = $(PUBLIC_CPPFLAGS) -I$(top_srcdir) -I$(top_srcdir)/tests/unit $(CUNIT_CFLAGS)
-AM_LDFLAGS = -no-install
+AM_LDFLAGS = -no-install $(TEST_LDFLAGS)
 LDADD = $(UNIT_LIBS)
 UNIT_LIBS = %D%/unit/libferrytest.la io/libferryioobjs.la core/libferrycore.la $(CUNIT_LIBS) -lm
 
@@ -84,6 +84,7 @@ LINK_opencl = $(OPENCL_LIBS)
 LINK_png = $(PNG_LIBS)
 LINK_ptx = %D%/ptx/libptx.la
 LINK_reference = tests/reference/libreference.la
+LINK_rig = %D%/unit/librig.la
 LINK_shared = libferrynet.la libferryio.la libferry.la
 LINK_sim = %D%/unit/libsimdriver.la
 LINK_texts = kernels/libkerneltexts.la
@@ -130,6 +131,17 @@ check_LTLIBRARIES += %D%/unit/libferrytest.la
 	%D%/unit/small-net.h \
 	%D%/unit/world.c \
 	%D%/unit/world.h
+%C%_unit_libferrytest_la_CFLAGS = $(STD_CFLAGS)
+# Makes operations, and compares what a device computes of them with the reference.
+check_LTLIBRARIES += %D%/unit/librig.la
+%C%_unit_librig_la_SOURCES = \
+	%D%/unit/op-backward.c \
+	%D%/unit/op-backward.h \
+	%D%/unit/op-make.c \
+	%D%/unit/op-make.h \
+	%D%/unit/op-rig.c \
+	%D%/unit/op-rig.h
+%C%_unit_librig_la_CFLAGS = $(STD_CFLAGS)
 %C%_unit_libsimdriver_la_SOURCES = \
 	%D%/unit/sim-driver.c \
 	%D%/unit/sim-driver.h
@@ -196,7 +208,7 @@ TEST_ENV = $(RUN_ENV); \
 	ASAN_OPTIONS="$(ASAN_FLAGS)$${ASAN_OPTIONS:+:$$ASAN_OPTIONS}"; export ASAN_OPTIONS; \
 	TSAN_OPTIONS="allocator_may_return_null=1$${TSAN_OPTIONS:+:$$TSAN_OPTIONS}"; export TSAN_OPTIONS; \
 	FERRY_TEST_VERSION_SCRIPT='$(VERSION_SCRIPT)'; export FERRY_TEST_VERSION_SCRIPT; \
-	CC='$(CC)'; export CC; CFLAGS='$(CFLAGS)'; export CFLAGS; LDFLAGS='$(LDFLAGS)'; export LDFLAGS; CXX='$(CXX)'; export CXX; NM='$(NM)'; export NM; \
+	CC='$(CC)'; export CC; CFLAGS='$(OPT_CFLAGS) $(CFLAGS)'; export CFLAGS; LDFLAGS='$(LDFLAGS)'; export LDFLAGS; CXX='$(CXX)'; export CXX; NM='$(NM)'; export NM; \
 	AWK='$(AWK)'; export AWK;
 
 # `make check` shortens long tests (FERRY_TEST_QUICK) and omits the LONG_TESTS; `make check-long`
@@ -317,7 +329,7 @@ check-model-full: $(check_PROGRAMS)
 # An external program and an external plugin, built only with the files that `make install` has
 # installed.
 installcheck-local:
-	@DESTDIR='$(DESTDIR)' CC='$(CC)' CXX='$(CXX)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' \
+	@DESTDIR='$(DESTDIR)' CC='$(CC)' CXX='$(CXX)' CFLAGS='$(OPT_CFLAGS) $(CFLAGS)' LDFLAGS='$(LDFLAGS)' \
 	    libdir='$(libdir)' plugindir='$(plugindir)' pkgconfigdir='$(pkgconfigdir)' \
 	    includedir='$(includedir)' bindir='$(bindir)' \
 	    FERRY_TEST_SRCDIR='$(abs_top_srcdir)' FERRY_TEST_BACKENDS='$(BUILT_BACKENDS)' \
@@ -334,7 +346,7 @@ gpu-pack:
 	cd '$(GPU_BUILD)' && { test -f config.status || { \
 	    eval "set -- `'$(abs_top_builddir)/config.status' --config`" && \
 	    $(SHELL) '$(abs_top_srcdir)/configure' "$$@" --enable-cuda=yes --enable-hip=no --enable-opencl=no \
-	        --with-hdf5=no --with-mpi=no -q ac_cv_lib_leveldb_leveldb_open=no CFLAGS='$(CFLAGS) -ffunction-sections -fdata-sections' \
+	        --with-hdf5=no --with-mpi=no -q ac_cv_lib_leveldb_leveldb_open=no CFLAGS='$(OPT_CFLAGS) $(CFLAGS) -ffunction-sections -fdata-sections' \
 	        LDFLAGS='$(LDFLAGS) -Wl,--gc-sections'; }; } && \
 	    $(MAKE) $(AM_MAKEFLAGS) all && \
 	    $(MAKE) $(AM_MAKEFLAGS) gpu-folder GPU_FOLDER='$(abs_top_builddir)/$(GPU_FOLDER)'

@@ -1,15 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Builds libcudart, libcublas, libnvrtc and libcudnn with the sonames that the plugin looks for, and
-# with the version node of the real libraries' symbols. usage: build.sh SOURCES TOP FOLDER CUDART
-# CUBLAS; CUDART and CUBLAS are the numbers in the sonames, the compiler is $CC with $CPPFLAGS,
-# $CFLAGS and $LDFLAGS.
+# with the version node of the real libraries' symbols. usage: build.sh SOURCES TOP FOLDER PARTS
+# CUDART CUBLAS; PARTS is the archive of the executor of PTX and the kernels, CUDART and CUBLAS are the
+# numbers in the sonames. The compiler is $CC with $CPPFLAGS, $CFLAGS, $LDFLAGS, and $FAST for the
+# sums of products.
 #
-# build.sh SOURCES TOP FOLDER hip LIBRARY ROCBLAS builds libamdhip64 and librocblas of the same sources, with HIP's
+# build.sh SOURCES TOP FOLDER PARTS hip LIBRARY ROCBLAS builds libamdhip64 and librocblas of the same sources, with HIP's
 # names; LIBRARY is the real libamdhip64.so, whose soname and version nodes the double has, ROCBLAS a soname.
 set -eu
 
-sources=$1 top=$2 folder=$3
+sources=$1 top=$2 folder=$3 parts="-Wl,--whole-archive $4 -Wl,--no-whole-archive"
+shift
 mkdir -p "$folder"
 
 # compiled SONAME OPTION…: a library of the options' sources.
@@ -31,23 +33,8 @@ library() {
     compiled "$soname" "$@"
 }
 
-# The executor of PTX, and the sums of products in doubles, give the same results on any processor,
-# and are fast on one with vectors and fma. With a sanitizer this compilation would take minutes.
-fast=-O3
-if grep -qw fma /proc/cpuinfo 2>/dev/null && grep -qw avx2 /proc/cpuinfo; then
-    fast='-O3 -mavx2 -mfma'
-fi
-case ${CFLAGS-} in *-fsanitize*) fast= ;; esac
-objects=
-for file in "$top"/tests/ptx/*.c; do
-    case $file in */test-*) continue ;; esac
-    object=$folder/ptx-$(basename "$file" .c).o
-    # shellcheck disable=SC2086 # flags are words
-    ${CC:-cc} -std=c11 ${CPPFLAGS-} ${CFLAGS-} $fast -fPIC -fvisibility=hidden -I"$top" -c "$file" -o "$object"
-    objects="$objects $object"
-done
 runtime=
-for name in arena capture context control copy device executor graph kernels memory module stream; do
+for name in arena capture context control copy device executor graph memory module stream; do
     runtime="$runtime $sources/$name.c"
 done
 blas="$sources/cublas.c $sources/cublas-matrix.c $sources/compute.c"
@@ -63,8 +50,8 @@ if [ "$4" = hip ]; then
     echo "FERRY { global: ferry_cuda_double*; $newer local: *; };" >>"$folder/$runtime_name.map"
     flags='-DCUDA_NAMES="backends/hip/names.h"'
     # shellcheck disable=SC2086
-    compiled "$runtime_name" "$flags" $objects $runtime "$sources/hip.c" -lm
-    CFLAGS="${CFLAGS-} $fast"
+    compiled "$runtime_name" "$flags" $parts $runtime "$sources/hip.c" -lm
+    CFLAGS="${CFLAGS-} ${FAST-}"
     # shellcheck disable=SC2086
     library "$6" rocblas "$flags" $blas "$sources/rocblas.c" "$folder/$runtime_name"
     exit
@@ -73,8 +60,8 @@ fi
 cudart=libcudart.so.$4 cublas=libcublas.so.$5 nvrtc=libnvrtc.so.${4%%.*}
 [ "$nvrtc" != libnvrtc.so.11 ] || nvrtc=libnvrtc.so.11.2
 # shellcheck disable=SC2086
-library "$cudart" cuda $objects $runtime "$sources/driver.c" -lm
-CFLAGS="${CFLAGS-} $fast"
+library "$cudart" cuda $parts $runtime "$sources/driver.c" -lm
+CFLAGS="${CFLAGS-} ${FAST-}"
 # shellcheck disable=SC2086
 library "$cublas" cublas $blas "$folder/$cudart"
 library "$nvrtc" nvrtc "$sources/nvrtc.c" "$folder/$cudart"

@@ -36,24 +36,33 @@ DOUBLES = %D%/lib.stamp
 HIP_DOUBLES = %D%/hip.stamp
 DOUBLES_PATH = $(abs_top_builddir)/%D%/lib
 
+# Both doubles contain the executor of PTX, and the kernels as the host's compiler makes them.
+check_LTLIBRARIES += %D%/libparts.la
+%C%_libparts_la_SOURCES = %D%/kernels.c %D%/module.h
+%C%_libparts_la_CPPFLAGS = -I$(top_srcdir)
+%C%_libparts_la_CFLAGS = $(STD_CFLAGS)
+%C%_libparts_la_LIBADD = tests/ptx/libptx.la
+DOUBLE_PARTS = %D%/libparts.la
+DOUBLE_PARTS_FILE = %D%/.libs/libparts.a
+
 if BUILD_CUDA
 check_DATA += $(DOUBLES)
 endif
 if BUILD_HIP
 check_DATA += $(HIP_DOUBLES)
 endif
-$(DOUBLES): $(DOUBLES_FROM) $(PTX_SOURCES) $(KERNEL_FRONT) $(KERNEL_TEXTS) backends/cuda/target.h
-	$(AM_V_GEN)CC='$(CC)' CPPFLAGS='$(CPPFLAGS) $(CUDA_CPPFLAGS)' CFLAGS='$(CFLAGS) $(WARN_CFLAGS)' \
-	    LDFLAGS='$(LDFLAGS)' $(SHELL) '$(srcdir)/%D%/build.sh' '$(srcdir)/%D%' '$(srcdir)' \
-	    %D%/lib '$(CUDA_CUDART_MAJOR)' '$(CUDA_CUBLAS_MAJOR)'
+$(DOUBLES): $(DOUBLES_FROM) $(DOUBLE_PARTS) backends/cuda/target.h
+	$(AM_V_GEN)CC='$(CC)' CPPFLAGS='$(CPPFLAGS) $(CUDA_CPPFLAGS)' CFLAGS='$(OPT_CFLAGS) $(CFLAGS) $(WARN_CFLAGS)' \
+	    LDFLAGS='$(LDFLAGS)' FAST='$(FAST_CFLAGS)' $(SHELL) '$(srcdir)/%D%/build.sh' '$(srcdir)/%D%' '$(srcdir)' \
+	    %D%/lib $(DOUBLE_PARTS_FILE) '$(CUDA_CUDART_MAJOR)' '$(CUDA_CUBLAS_MAJOR)'
 	@: >$@
 
 # Beside those of CUDA.
-$(HIP_DOUBLES): $(DOUBLES_FROM) $(PTX_SOURCES) $(KERNEL_FRONT) $(KERNEL_TEXTS) backends/cuda/target.h \
+$(HIP_DOUBLES): $(DOUBLES_FROM) $(DOUBLE_PARTS) backends/cuda/target.h \
     backends/hip/names.h backends/hip/rocblas.h
-	$(AM_V_GEN)CC='$(CC)' NM='$(NM)' CPPFLAGS='$(CPPFLAGS) $(HIP_CPPFLAGS)' CFLAGS='$(CFLAGS) $(WARN_CFLAGS)' \
-	    LDFLAGS='$(LDFLAGS)' $(SHELL) '$(srcdir)/%D%/build.sh' '$(srcdir)/%D%' '$(srcdir)' \
-	    %D%/hip hip '$(HIP_LIBRARY)' 'librocblas.so.$(HIP_ROCBLAS)'
+	$(AM_V_GEN)CC='$(CC)' NM='$(NM)' CPPFLAGS='$(CPPFLAGS) $(HIP_CPPFLAGS)' CFLAGS='$(OPT_CFLAGS) $(CFLAGS) $(WARN_CFLAGS)' \
+	    LDFLAGS='$(LDFLAGS)' FAST='$(FAST_CFLAGS)' $(SHELL) '$(srcdir)/%D%/build.sh' '$(srcdir)/%D%' '$(srcdir)' \
+	    %D%/hip $(DOUBLE_PARTS_FILE) hip '$(HIP_LIBRARY)' 'librocblas.so.$(HIP_ROCBLAS)'
 	@$(MKDIR_P) %D%/lib && cd %D%/lib && for file in ../hip/lib*.so.*[0-9]; do ln -sf $$file . || exit 1; done
 	@: >$@
 

@@ -6,7 +6,7 @@ FAKES_FROM = %D%/beside.c %D%/fake.c %D%/secure.c %D%/short.c %D%/build.sh
 
 check_DATA = $(FAKES)
 $(FAKES): $(FAKES_FROM)
-	$(AM_V_GEN)CC='$(CC)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' $(SHELL) \
+	$(AM_V_GEN)CC='$(CC)' CFLAGS='$(TEST_CFLAGS) $(CFLAGS)' LDFLAGS='$(LDFLAGS)' $(SHELL) \
 	    '$(srcdir)/%D%/build.sh' '$(srcdir)/%D%' '$(top_srcdir)/include' %D%/fakes
 	@: >$@
 
@@ -98,7 +98,7 @@ BAD_FROM = \
 
 check_DATA += $(BAD)
 $(BAD): $(BAD_FROM)
-	$(AM_V_GEN)CC='$(CC)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' $(SHELL) \
+	$(AM_V_GEN)CC='$(CC)' CFLAGS='$(TEST_CFLAGS) $(CFLAGS)' LDFLAGS='$(LDFLAGS)' $(SHELL) \
 	    '$(srcdir)/%D%/build-bad.sh' '$(srcdir)/%D%' '$(top_srcdir)/include' %D%/bad
 	@: >$@
 

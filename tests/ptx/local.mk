@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The executor of PTX: the double of the CUDA driver contains it, and test-ptx tests it by itself.
+# The executor of PTX: the doubles of the drivers contain it, and test-ptx tests it by itself.
 
 PTX_SOURCES = \
 	%D%/access.c \
@@ -55,6 +55,7 @@ PTX_CASES = \
 check_LTLIBRARIES += %D%/libptx.la
 %C%_libptx_la_SOURCES = $(PTX_SOURCES)
 %C%_libptx_la_CPPFLAGS = -I$(top_srcdir)
+%C%_libptx_la_CFLAGS = $(STD_CFLAGS) $(FAST_CFLAGS) -fvisibility=hidden
 
 # Runs every architecture and order, of which `make check` runs one each: minutes.
 check-ptx: $(check_PROGRAMS)
