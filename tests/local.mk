@@ -211,10 +211,10 @@ TEST_ENV = $(RUN_ENV); \
 	CC='$(CC)'; export CC; CFLAGS='$(OPT_CFLAGS) $(CFLAGS)'; export CFLAGS; LDFLAGS='$(LDFLAGS)'; export LDFLAGS; CXX='$(CXX)'; export CXX; NM='$(NM)'; export NM; \
 	AWK='$(AWK)'; export AWK;
 
-# `make check` shortens long tests (FERRY_TEST_QUICK) and omits the LONG_TESTS; `make check-long`
+# `make check` shortens long tests (FERRY_TEST_QUICK: 2, or 1 as in .ci/run) and omits the LONG_TESTS; `make check-long`
 # runs both in full, with kernels that PoCL optimizes, which takes it twice as long. Without TEST_LENGTH the
 # environment decides.
-TEST_LENGTH = FERRY_TEST_QUICK=1; export FERRY_TEST_QUICK; \
+TEST_LENGTH = FERRY_TEST_QUICK="$${FERRY_TEST_QUICK:-2}"; export FERRY_TEST_QUICK; \
 	POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable; export POCL_EXTRA_BUILD_FLAGS;
 
 # Runs one test after a change, in a tree that `make` has built. It builds the out-of-date files
@@ -233,7 +233,7 @@ one: $(ONE_USES) $(T)
 
 # The tests that FERRY_TEST_QUICK shortens.
 SHORTENED_TESTS = $(SHORTENED_UNIT_TESTS) $(WALK_TEST) $(RANDOM_TESTS) $(NETS_TEST) \
-	%D%/scripts/check-headers.sh %D%/scripts/check-mpi-train.sh \
+	%D%/model/check-events.sh %D%/scripts/check-headers.sh %D%/scripts/check-mpi-train.sh \
 	%D%/scripts/check-proto.sh %D%/scripts/check-python.sh
 
 # Runs all long tests, or those that LONG names.

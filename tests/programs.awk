@@ -76,7 +76,7 @@ function write_program(program, links, name, i, n, part, flags) {
 # Whether FERRY_TEST_QUICK shortens the program: `make check-long` runs it at its length.
 function is_shortened(program, text, found) {
     while ((getline text <(folder "/" program ".c")) > 0)
-        if (text ~ /FERRY_TEST_QUICK|is_in_a_hurry|ferry_test_skip_variant|command_main/)
+        if (text ~ /FERRY_TEST_QUICK|is_in_a_hurry|ferry_test_skip_variant|ferry_test_skip_slow_device|command_main/)
             found = 1
     close(folder "/" program ".c")
     return found

@@ -9,7 +9,7 @@ set -u
 . "$FERRY_TEST_SRCDIR/tests/scripts/lib.sh"
 
 model=$FERRY_TEST_SRCDIR/tests/model/events.pml
-steps=${FERRY_TEST_STEPS:-3}
+steps=${FERRY_TEST_STEPS:-3} quick=${FERRY_TEST_QUICK-}
 devices='two_devices one_device_with_two_queues'
 
 # flag DEVICES
@@ -52,6 +52,10 @@ for which in $devices; do
     # shellcheck disable=SC2046
     check "nothing_is_lost_and_nothing_deadlocks_on_$which" nothing_found $(flag "$which")
     [ -f search.out ] && sed -n '/states, stored/s/^ */     /p' search.out
+    if [ "$which$quick" = one_device_with_two_queues2 ]; then
+        skip "without_a_rule_on_$which" 'FERRY_TEST_QUICK=2: .ci/run and make check-long search it'
+        continue
+    fi
     for rule in READERS SOURCE HOST STALE; do
         name=$(echo "$rule" | tr '[:upper:]' '[:lower:]')
         # shellcheck disable=SC2046

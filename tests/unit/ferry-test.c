@@ -48,6 +48,21 @@ bool ferry_test_skip_variant(void)
     return true;
 }
 
+bool ferry_test_is_shortest(void)
+{
+    const char *quick = getenv("FERRY_TEST_QUICK");
+
+    return quick && !strcmp(quick, "2");
+}
+
+bool ferry_test_skip_slow_device(void)
+{
+    if (!ferry_test_is_shortest() || !strcmp(state.backend, "cpu") || !strcmp(state.backend, "sim"))
+        return false;
+    ferry_test_skip("FERRY_TEST_QUICK=2: .ci/run and make check-long run it on this device");
+    return true;
+}
+
 void ferry_test_skip(const char *reason, ...)
 {
     va_list args;

@@ -84,6 +84,17 @@ bool ferry_test_has_options(void);
 bool ferry_test_skip_variant(void);
 
 /*
+ * Whether FERRY_TEST_QUICK is 2, as in `make check`; `.ci/run` sets it to 1 and runs more.
+ */
+bool ferry_test_is_shortest(void);
+
+/*
+ * In the shortest run, skips the running case on other backends than cpu and sim. True if it did;
+ * the caller returns then.
+ */
+bool ferry_test_skip_slow_device(void);
+
+/*
  * Marks the running case as skipped, with the reason. It returns; the caller must return from the
  * case.
  */

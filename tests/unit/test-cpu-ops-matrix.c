@@ -255,9 +255,11 @@ static void group_of_few(int64_t i, int64_t lines, int64_t pixels)
 
 static void grouped_convolutions_with_whole_vectors_of_pixels_agree(void)
 {
+    int64_t step = ferry_test_is_shortest() ? 3 : 1;
+
     for (int64_t pixels = 1; pixels < 70; pixels++)
         group_of_few(pixels, 1 + pixels * 7 % 12, pixels);
-    for (int64_t i = 0; i < 12; i++) /* several bands of lines, and several threads */
+    for (int64_t i = 0; i < 12; i += step) /* several bands of lines, and several threads */
         group_of_few(i, 90 + i, 30 + i);
 }
 

@@ -192,7 +192,8 @@ static void every_blob_of_a_model_matches_caffe(void)
 
 static void a_planned_and_fused_model_computes_the_same(void)
 {
-    if (!strcmp(ferry_test_backend(), "opencl") && ferry_test_skip_variant())
+    if ((ferry_test_is_shortest() || !strcmp(ferry_test_backend(), "opencl")) &&
+        ferry_test_skip_variant())
         return;
     check_models(check_fused);
 }
@@ -281,7 +282,7 @@ static bool check_ten(const struct model *m, const char *path, const char *weigh
 
 static void a_batch_of_ten_images_equals_ten_single_images(void)
 {
-    if (ferry_test_skip_variant())
+    if (ferry_test_skip_variant() || ferry_test_skip_slow_device())
         return;
     check_models(check_ten);
 }

@@ -389,7 +389,8 @@ int main(int argc, char **argv)
 
     arith = &plugin;
     for (size_t i = first; i < FERRY_TEST_COUNT(kinds) && result != 77; i++) {
-        if (getenv("FERRY_TEST_QUICK") && i == FERRY_TEST_COUNT(kinds) - 1)
+        if (ferry_test_is_shortest() ||
+            (getenv("FERRY_TEST_QUICK") && i == FERRY_TEST_COUNT(kinds) - 1))
             leave_out_pairs_of_dtypes();
         driver_reset();
         driver_set("f16", "on");

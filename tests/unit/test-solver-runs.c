@@ -288,7 +288,7 @@ static void snapshots_of_caffe_are_resumed(void)
         { "adam_h5", "adam_h5/snap_iter_30.solverstate.h5" },
     };
 
-    if (ferry_test_skip_variant() || !enter())
+    if (ferry_test_skip_variant() || ferry_test_skip_slow_device() || !enter())
         return;
     for (size_t i = 0; i < FERRY_TEST_COUNT(runs); i++)
         if (everything() || i >= 2)
@@ -453,7 +453,7 @@ static void a_published_snapshot_is_resumed(void)
     ferry_solver *s = NULL;
     int iterations = 0;
 
-    if (ferry_test_skip_variant() || !enter())
+    if (ferry_test_skip_variant() || ferry_test_skip_slow_device() || !enter())
         return;
     path = ferry_test_data("nets/lenet_everpeace/lenet_iter_5000.solverstate");
     CU_ASSERT_PTR_NOT_NULL_FATAL(path);
