@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=sh
 # Debian's packages of another architecture, unpacked in a folder: for packaging/wheel/sysroot.sh and tests/scripts/cross.sh,
 # which include this file. It needs apt-get and dpkg-deb, and no rights of root.
 

@@ -21,16 +21,18 @@ older() {
     rm -rf "$folder"
     mkdir -p "$folder/source" "$folder/build"
     git -C "$FERRY_TEST_SRCDIR" archive "$2" | tar -x -C "$folder/source"
-    (
+    if (
         unset CFLAGS CPPFLAGS LDFLAGS MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
         cd "$folder/source" && autoreconf -fi && cd ../build &&
             ../source/configure -q CC="$CC" CFLAGS=-O1 --disable-cpu --disable-cuda --disable-opencl --with-hdf5=no \
                 --with-mpi=no &&
             make -s libferry.la tools/ferry/ferry
-    ) >"$folder/log" 2>&1 && touch "$folder/done" || {
+    ) >"$folder/log" 2>&1; then
+        touch "$folder/done"
+    else
         tail -n 20 "$folder/log"
         return 1
-    }
+    fi
 }
 
 # template SOURCE MINOR FOLDER: the template with the headers of this tree; with -, their version is not lowered.
@@ -56,8 +58,8 @@ passes() {
     needs=$(sed -n 's/.*FERRY_PLUGIN_FOR_HOST(\([0-9]*\),.*/\1/p' "$FERRY_TEST_SRCDIR/examples/plugin-template/$2.c")
     "$hosts/ferry-$1/build/tools/ferry/ferry" check "$plugin/ferry_$2.so" >"$work/out" 2>&1 || status=$?
     if [ "${needs:-0}" -gt "${1#*.}" ]; then
-        [ $status -eq 1 ] && grep -q "needs ABI 1.$needs or newer, this ferry has $1" "$work/out" && return 0
-    elif [ $status -eq 0 ] && grep -q "ABI $4," "$work/out" && grep -q ' 0 failed' "$work/out"; then
+        [ "$status" -eq 1 ] && grep -q "needs ABI 1.$needs or newer, this ferry has $1" "$work/out" && return 0
+    elif [ "$status" -eq 0 ] && grep -q "ABI $4," "$work/out" && grep -q ' 0 failed' "$work/out"; then
         return 0
     fi
     cat "$work/out"
@@ -65,6 +67,7 @@ passes() {
 }
 
 now=1.$(sed -n 's/^#define FERRY_ABI_MINOR \([0-9]*\)u$/\1/p' "$FERRY_TEST_SRCDIR/include/ferry/descriptor.h")
+# shellcheck disable=SC2016 # backquotes of the page
 sed -n 's/^| `\([0-9.]*\)\/ferry_acme.so` | [0-9.]* | \([0-9a-f]*\) |$/\1 \2/p' "$here/README.md" >"$work/commits"
 if ! command -v git >/dev/null 2>&1; then
     skip older 'git was not found'
