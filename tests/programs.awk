@@ -46,6 +46,8 @@ function read_words(program, base, i, word) {
             condition = substr(word, 4)
         else if (word == "exports")
             ldflags = ldflags " -export-dynamic"
+        else if (word == "fast")
+            cflags = "$(STD_CFLAGS)"
         else if (word in group)
             groups = groups " " word
         else
@@ -69,6 +71,8 @@ function write_program(program, links, name, i, n, part, flags) {
     print ""
     if (flags != "")
         print name "_CPPFLAGS = $(AM_CPPFLAGS)" flags
+    if (cflags != "")
+        print name "_CFLAGS = " cflags
     if (ldflags != "")
         print name "_LDFLAGS = $(AM_LDFLAGS)" ldflags
 }
@@ -83,7 +87,7 @@ function is_shortened(program, text, found) {
 }
 
 function write_line(program, base, i, n, part) {
-    condition = sources = ldflags = groups = ""
+    condition = sources = cflags = ldflags = groups = ""
     if (!exists(folder "/" program ".c"))
         die(program ".c: no such file")
     read_words(program, base)
