@@ -10,6 +10,9 @@ set -eu
 source=$(cd "$1" && pwd)
 mkdir -p "$2"
 out=$(cd "$2" && pwd)
+# The time of the files in the wheel, as in release.sh.
+: "${SOURCE_DATE_EPOCH:=$(git -C "$source" log -1 --format=%ct 2>/dev/null || date -r "$source/NEWS" +%s)}"
+export SOURCE_DATE_EPOCH
 : "${CC:=cc}" "${PYTHON:=python3}" "${STRIP:=strip}" "${JOBS:=2}" "${WHEEL_CUDA:=no}"
 WHEEL_GLIBC=2.28
 : "${WHEEL_ARCH:=$(uname -m)}"
