@@ -235,6 +235,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/onnx/model.c \
 	%D%/onnx/ops.c \
 	%D%/onnx/ops.h \
+	%D%/onnx/quantize.c \
 	%D%/onnx/schema.c \
 	%D%/onnx/schema.h \
 	%D%/onnx/table.c \

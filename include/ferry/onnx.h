@@ -36,6 +36,12 @@ typedef struct ferry_onnx_options {
     const char *doc;                       /* the model's doc_string; NULL: none */
     const ferry_onnx_property *properties; /* property_count of them */
     size_t property_count;
+    /**
+     * Convolutions and inner products whose input has a range (net_ranges.h) get QuantizeLinear and
+     * DequantizeLinear before it, and integer weights and biases with DequantizeLinear. These are
+     * the integers of ferry's own products. Excludes `half`; opset 13 or later.
+     */
+    bool quantized;
 } ferry_onnx_options;
 
 /**

@@ -342,3 +342,12 @@ bool ferry_net_is_float_only(const ferry_net *net, const char *layer)
 
     return k >= 0 && net->layers[k].float_only;
 }
+
+struct ferry__grid ferry__grid_of(float least, float most)
+{
+    bool is_positive = least >= 0;
+    float reach = fmaxf(fabsf(least), fabsf(most));
+
+    return (struct ferry__grid){ is_positive ? FERRY_U8 : FERRY_I8,
+                                 reach > 0 ? reach / (is_positive ? 255 : 127) : 1 };
+}

@@ -8,6 +8,14 @@
 
 #include "net/model/state.h"
 
+/* The integers of 8 bits that stand for the values of a range: multiples of `scale`. */
+struct ferry__grid {
+    uint32_t dtype; /* FERRY_U8 if no value is negative, otherwise FERRY_I8 */
+    float scale;
+};
+
+struct ferry__grid ferry__grid_of(float least, float most);
+
 /*
  * Takes over the ranges and the F32 layers of the net's own definition. FERRY_EFORMAT, with the
  * position, for a range that is not valid and, in a text, for a name that no layer of it has.

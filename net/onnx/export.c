@@ -10,6 +10,7 @@
 #define LEAST_OPSET 11
 #define MOST_OPSET  22
 #define USUAL_OPSET 13
+#define QDQ_OPSET   13 /* from here on, DequantizeLinear takes a scale for each channel */
 
 /* ---- layers without an equivalent ----------------------------------------------------------- */
 
@@ -128,6 +129,10 @@ static int read_options(struct ferry__onnx *o, const ferry_onnx_options *options
     o->half = options->half;
     o->external = options->external;
     o->dynamic_batch = options->dynamic_batch;
+    o->quantized = options->quantized;
+    if (o->quantized && (o->half || o->opset < QDQ_OPSET))
+        return ferry_error_set(FERRY_EINVAL, "quantized: %s",
+                               o->half ? "it excludes half" : "it requires opset 13 or later");
     if (o->opset >= LEAST_OPSET && o->opset <= MOST_OPSET)
         return FERRY_OK;
     return ferry_error_set(FERRY_EINVAL, "opset %d: %d to %d are supported", o->opset, LEAST_OPSET,
@@ -161,6 +166,8 @@ static int make_and_write(struct ferry__onnx *o, const char *path,
     end_outputs(o);
     if (o->fold)
         ferry__onnx_fold(o);
+    if (o->quantized)
+        ferry__onnx_quantize(o);
     ferry__onnx_finish(o, options);
     return o->err ? o->err : ferry__onnx_write(o, path);
 }

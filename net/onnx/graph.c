@@ -192,6 +192,11 @@ int ferry__onnx_float(struct ferry__onnx *o, double number)
     return ferry__onnx_floats(o, 0, NULL, &(float){ (float)number });
 }
 
+int ferry__onnx_zero(struct ferry__onnx *o, enum ferry__onnx_type type)
+{
+    return add_bytes(o, type, 0, NULL, &(float){ 0 }, sizeof(float));
+}
+
 int ferry__onnx_rounded(struct ferry__onnx *o, int rank, const int64_t *dims, const double *numbers)
 {
     size_t n = 1, i;

@@ -36,6 +36,8 @@ struct ferry__onnx_tensor {
                       * channels */
     int64_t channels, inner;
     bool half;           /* stored as FLOAT16 */
+    double *steps;       /* for integers of 8 and 32 bits: element i is a whole multiple of step i /
+                          * inner % channels; NULL: of 1 */
     ferry_proto *header; /* the tensor's message without the values */
     uint64_t offset;     /* the offset in the file of external data */
     bool used, outside;  /* used: a node reads it; outside: it is stored in the file of external
@@ -51,8 +53,9 @@ struct ferry__onnx_node {
     struct ferry__onnx_graph *body;    /* the graph in an attribute; NULL: none */
     struct ferry__onnx_affine *affine; /* the affine function that the node computes; NULL:
                                         * another function */
-    int absorbs; /* 1 + the axis at which an affine function can be folded into inputs 1 and 2;
+    int absorbs;    /* 1 + the axis at which an affine function can be folded into inputs 1 and 2;
                   * 0: impossible */
+    double x_scale; /* of a product with 8 bits: the scale of its input; 0: F32 */
     bool used;
 };
 
@@ -70,6 +73,7 @@ struct ferry__onnx_value {
     int tensor; /* the tensor that produces it; −1: none */
     int uses;
     int rank;              /* the type of the inputs of a body; −1: not declared */
+    int on_grid;           /* this value, rounded to the integers of its range; 0: none yet */
     const char *blob_name; /* the net's blob, for inputs and outputs of the model */
 };
 
@@ -77,7 +81,7 @@ struct ferry__onnx_value {
 struct ferry__onnx {
     ferry_net *net;
     int opset;
-    bool fold, half, external, dynamic_batch;
+    bool fold, half, external, dynamic_batch, quantized;
     int64_t batch; /* the size of axis 0 of the first input */
     int err;
     struct ferry__proto_document *document;
@@ -131,6 +135,9 @@ int ferry__onnx_float(struct ferry__onnx *o, double number);
 int ferry__onnx_rounded(struct ferry__onnx *o, int rank, const int64_t *dims,
                         const double *numbers);
 
+/* A scalar 0 of a type of 8 bits. */
+int ferry__onnx_zero(struct ferry__onnx *o, enum ferry__onnx_type type);
+
 /* ---- nodes ---------------------------------------------------------------------------------- */
 
 /* Adds a node with those inputs; returns its first output. */
@@ -176,6 +183,16 @@ void ferry__onnx_set_body(struct ferry__onnx *o, struct ferry__onnx_graph *body)
 
 /* Folds affine nodes into the nodes before them (fold.c). */
 void ferry__onnx_fold(struct ferry__onnx *o);
+
+/*
+ * `value`, rounded to the integers that stand for the range of the layer's bottom, and their scale;
+ * `value` and 0 if its range is not known or the layer stays in F32 (quantize.c).
+ */
+int ferry__onnx_on_grid(struct ferry__onnx *o, int value, int bottom, double *out_scale);
+/* Declares that the latest node, which absorbs, is a product with 8 bits if the scale is not 0. */
+void ferry__onnx_set_quantized(struct ferry__onnx *o, double x_scale);
+/* Gives these nodes integer weights, after folding (quantize.c). */
+void ferry__onnx_quantize(struct ferry__onnx *o);
 
 /* Names values and nodes and fills the model's message, except for the tensors (model.c). */
 void ferry__onnx_finish(struct ferry__onnx *o, const ferry_onnx_options *options);

@@ -101,19 +101,21 @@ void ferry__onnx_convolution(struct ferry__onnx *o)
                                                   2 + (int)c->window.axes);
     struct ferry__window w;
     int in[3], i, y;
+    double scale = 0;
 
     for (i = 0; i < o->layer->n_bottoms; i++) {
         w = c->window;
         in[0] = images(o, i, c->axis, &w);
         if (!c->transposed)
-            in[0] = padded(o, in[0], &w);
+            in[0] = ferry__onnx_on_grid(o, padded(o, in[0], &w), i, &scale);
         in[1] = weights(o, c);
         in[2] = c->bias ? ferry__onnx_param(o, 1, 1, &c->outputs) : 0;
         y = ferry__onnx_op(o, c->transposed ? "ConvTranspose" : "Conv", c->bias ? 3 : 2, in);
         set_window(o, &w, c->group);
-        if (!c->transposed)
+        if (!c->transposed) {
             ferry__onnx_set_absorbs(o, 1, c->outputs, taps);
-        else if (c->group == 1)
+            ferry__onnx_set_quantized(o, scale);
+        } else if (c->group == 1)
             ferry__onnx_set_absorbs(o, 1, c->outputs, taps / c->outputs);
         finish(o, i, y, c->axis, &c->window);
     }
@@ -161,17 +163,20 @@ void ferry__onnx_inner_product(struct ferry__onnx *o)
     bool plain = !ferry_proto_boolean(p, "transpose", 0), bias = o->layer->n_params > 1;
     int64_t n = ferry_proto_integer(p, "num_output", 0), k = ferry_blob_element_count(w) / n;
     int axis = ferry__onnx_axis(b, p, "axis"), in[3], y;
+    double scale;
 
     in[0] = ferry__onnx_bottom(o, 0);
     if (axis != 1 || ferry_blob_rank(b) != 2) {
         in[0] = ONNX_OP(o, "Flatten", in[0]);
         ferry__onnx_set_int(o, "axis", axis);
     }
+    in[0] = ferry__onnx_on_grid(o, in[0], 0, &scale);
     in[1] = ferry__onnx_param(o, 0, 2, plain ? (int64_t[]){ n, k } : (int64_t[]){ k, n });
     in[2] = bias ? ferry__onnx_param(o, 1, 1, &n) : 0;
     y = ferry__onnx_op(o, "Gemm", bias ? 3 : 2, in);
     ferry__onnx_set_int(o, "transB", plain);
     ferry__onnx_set_absorbs(o, 1, n, plain ? k : 1);
+    ferry__onnx_set_quantized(o, scale);
     if (axis != 1)
         y = ferry__onnx_reshape_as(o, y, ferry__onnx_top_blob(o, 0));
     ferry__onnx_top(o, 0, y);

@@ -21,11 +21,22 @@
 
 /* ---- values --------------------------------------------------------------------------------- */
 
+static size_t element_size(const struct ferry__onnx_tensor *t)
+{
+    switch (t->type) {
+    case FERRY__ONNX_INT64:
+        return 8;
+    case FERRY__ONNX_INT8:
+    case FERRY__ONNX_UINT8:
+        return 1;
+    default:
+        return t->half ? 2 : 4;
+    }
+}
+
 static uint64_t size_of(const struct ferry__onnx_tensor *t)
 {
-    uint64_t size = t->half ? 2 : t->type == FERRY__ONNX_INT64 ? 8 : 4;
-
-    return (uint64_t)t->count * size;
+    return (uint64_t)t->count * element_size(t);
 }
 
 int ferry__onnx_tensor_read(const struct ferry__onnx_tensor *t, int64_t first, int64_t n,
@@ -68,12 +79,29 @@ static void put_little(unsigned char *out, uint64_t bits, size_t size)
         out[i] = (unsigned char)(bits >> (8 * i));
 }
 
-static void encode(const struct ferry__onnx_tensor *t, const float *values, int64_t n,
-                   unsigned char *out)
+/* Element `index` of a tensor of integers, whose value is `value`. */
+static uint64_t integer_of(const struct ferry__onnx_tensor *t, int64_t index, float value)
 {
+    double step = t->steps ? t->steps[index / t->inner % t->channels] : 1;
+    double most = t->type == FERRY__ONNX_INT32 ? INT32_MAX : 127;
+    double level = nearbyint((double)value / step);
+
+    return (uint64_t)(int64_t)(isnan(level) ? 0 : fmax(fmin(level, most), -most));
+}
+
+/* Encodes elements first … first + n − 1. */
+static void encode(const struct ferry__onnx_tensor *t, const float *values, int64_t first,
+                   int64_t n, unsigned char *out)
+{
+    size_t size = element_size(t);
+
     for (int64_t i = 0; i < n; i++) {
         uint32_t word;
 
+        if (t->type != FERRY__ONNX_FLOAT) {
+            put_little(out + (int64_t)size * i, integer_of(t, first + i, values[i]), size);
+            continue;
+        }
         memcpy(&word, &values[i], sizeof word);
         if (t->half)
             put_little(out + 2 * i, half_of(values[i]), 2);
@@ -112,8 +140,8 @@ static int write_values(const struct ferry__onnx_tensor *t, write_fn write, void
         err = ferry__onnx_tensor_read(t, first, n, values);
         if (err)
             break;
-        encode(t, values, n, bytes);
-        err = write(arg, bytes, (size_t)n * (t->half ? 2 : 4));
+        encode(t, values, first, n, bytes);
+        err = write(arg, bytes, (size_t)n * element_size(t));
     }
     return err;
 }

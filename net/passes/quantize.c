@@ -8,6 +8,7 @@
  * integers, pooling and copies write it; a product that reads another value reads a copy as
  * integers. Other readers of integers read a copy as F32.
  */
+#include "net/model/ranges.h"
 #include "net/passes/integers.h"
 
 #include "op/operation.h"
@@ -19,25 +20,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * The dtype and scale of a value that is stored as integers: U8 if no element is negative,
- * otherwise I8.
- */
-struct grid {
-    uint32_t dtype;
-    float scale;
-};
-
-static const struct grid reals = { FERRY_F32, 1 };
+/* The grid of a value that is stored as F32. */
+static const struct ferry__grid reals = { FERRY_F32, 1 };
 
 /* The state of a value in this pass. */
 struct member {
-    int of;                 /* the parent in the tree of its class (union-find); the first value of
+    int of;              /* the parent in the tree of its class (union-find); the first value of
                              * a class is its own parent */
-    bool is_member;         /* it may be stored as integers */
-    bool is_stored;         /* for a class: its values are stored as integers */
-    float least, most;      /* for a class: its range */
-    int integers, reals;    /* the indices of its copies as integers and as F32; −1: none */
+    bool is_member;      /* it may be stored as integers */
+    bool is_stored;      /* for a class: its values are stored as integers */
+    float least, most;   /* for a class: its range */
+    int integers, reals; /* the indices of its copies as integers and as F32; −1: none */
 };
 
 struct quantizer {
@@ -49,15 +42,6 @@ struct quantizer {
 static int no_memory(void)
 {
     return ferry_error_set(FERRY_ENOMEM, "net: no memory for its integers");
-}
-
-static struct grid grid_of(float least, float most)
-{
-    bool is_positive = least >= 0;
-    float reach = fmaxf(fabsf(least), fabsf(most));
-
-    return (struct grid){ is_positive ? FERRY_U8 : FERRY_I8,
-                          reach > 0 ? reach / (is_positive ? 255 : 127) : 1 };
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -92,7 +76,7 @@ static int class_of(const struct quantizer *q, int value)
 }
 
 /* Whether a value is stored as integers; *out is its grid, or the grid of F32 values. */
-static bool is_stored(const struct quantizer *q, int value, struct grid *out)
+static bool is_stored(const struct quantizer *q, int value, struct ferry__grid *out)
 {
     const struct member *c;
 
@@ -101,7 +85,7 @@ static bool is_stored(const struct quantizer *q, int value, struct grid *out)
         return false;
     c = &q->values[class_of(q, value)];
     if (c->is_stored)
-        *out = grid_of(c->least, c->most);
+        *out = ferry__grid_of(c->least, c->most);
     return c->is_stored;
 }
 
@@ -180,8 +164,8 @@ static bool has_room(const ferry_op_desc *op)
  * Describes a product with integers as an operation. `in`, `out` and `add` are the grids of x, of y
  * and of the operand of ADD. The factors convert sums to multiples of *out_unit.
  */
-static void describe(const struct ferry__item *item, struct grid in, struct grid out,
-                     struct grid add, ferry_op_desc *op, float *out_unit)
+static void describe(const struct ferry__item *item, struct ferry__grid in, struct ferry__grid out,
+                     struct ferry__grid add, ferry_op_desc *op, float *out_unit)
 {
     ferry_op_desc from = item->op;
     uint32_t own = ferry_op_own_inputs(&from), shift = own == 2 ? 2 : 1, i;
@@ -258,7 +242,7 @@ static int is_product(struct ferry__program *p, int at, bool *out)
         !find_range(p, item->in[0].value, &least, &most) || !is_final(p, at, item->in[0].value) ||
         !has_room(&item->op))
         return 0;
-    describe(item, grid_of(least, most), reals, reals, &op, &unit);
+    describe(item, ferry__grid_of(least, most), reals, reals, &op, &unit);
     return gains(item, &op, out);
 }
 
@@ -297,7 +281,7 @@ static void begin_classes(struct quantizer *q)
 /* Whether an item may write a value as integers, given the current classes. */
 static bool may_write(const struct quantizer *q, const struct ferry__item *item, bool is_product)
 {
-    struct grid grid;
+    struct ferry__grid grid;
 
     return is_product || is_copy(item) ||
            ((is_pool(item, FERRY_POOL_MAX) || is_pool(item, FERRY_POOL_AVERAGE)) &&
@@ -310,7 +294,7 @@ static bool may_write(const struct quantizer *q, const struct ferry__item *item,
  */
 static bool drop_classes(struct quantizer *q, const bool *products)
 {
-    struct grid grid;
+    struct ferry__grid grid;
     bool any = false;
     uint32_t k;
     int i;
@@ -343,7 +327,7 @@ static bool is_depthwise(const struct ferry__item *item)
  */
 static bool drop_products(const struct quantizer *q, bool *products)
 {
-    struct grid grid;
+    struct ferry__grid grid;
     bool any = false;
     int i;
 
@@ -387,7 +371,8 @@ static void set_affine(ferry_op_desc *op, double factor)
 }
 
 /* Inserts a converting copy of a value before item *at; *at becomes that item's new index. */
-static int insert_copy(struct quantizer *q, int *at, int value, struct grid from, struct grid to)
+static int insert_copy(struct quantizer *q, int *at, int value, struct ferry__grid from,
+                       struct ferry__grid to)
 {
     struct ferry__program *p = q->p;
     ferry_layer *layer = p->items[*at].layer;
@@ -417,7 +402,7 @@ static int insert_copy(struct quantizer *q, int *at, int value, struct grid from
 }
 
 /* The index of the value's copy as integers, which is made at the first call; or an error. */
-static int copy_as_integers(struct quantizer *q, int *at, int value, struct grid grid)
+static int copy_as_integers(struct quantizer *q, int *at, int value, struct ferry__grid grid)
 {
     int *made = &q->values[value].integers;
 
@@ -426,7 +411,7 @@ static int copy_as_integers(struct quantizer *q, int *at, int value, struct grid
     return *made;
 }
 
-static int copy_as_reals(struct quantizer *q, int *at, int value, struct grid grid)
+static int copy_as_reals(struct quantizer *q, int *at, int value, struct ferry__grid grid)
 {
     int *made = &q->values[value].reals;
 
@@ -441,7 +426,7 @@ static int copy_as_reals(struct quantizer *q, int *at, int value, struct grid gr
  * Gets the grid of the ADD operand; if the steps do not allow its scale, the item reads a copy as
  * F32.
  */
-static int take_added(struct quantizer *q, int *at, struct grid *out)
+static int take_added(struct quantizer *q, int *at, struct ferry__grid *out)
 {
     int added, made;
     bool all = study_steps(&q->p->items[*at].op, &added);
@@ -484,14 +469,14 @@ static int take_constants(struct quantizer *q, int at, const ferry_op_desc *op, 
 static int rewrite_product(struct quantizer *q, int *at)
 {
     int value = q->p->items[*at].in[0].value, made = value, err;
-    struct grid in, out, add;
+    struct ferry__grid in, out, add;
     float least = 0, most = 0, unit;
     struct ferry__item *item;
     ferry_op_desc op;
 
     if (!is_stored(q, value, &in)) {
         find_range(q->p, value, &least, &most);
-        in = grid_of(least, most);
+        in = ferry__grid_of(least, most);
         made = copy_as_integers(q, at, value, in);
     }
     err = made < 0 ? made : take_added(q, at, &add);
@@ -508,7 +493,7 @@ static int rewrite_product(struct quantizer *q, int *at)
 static int rewrite_other(struct quantizer *q, int at)
 {
     struct ferry__item *item = &q->p->items[at];
-    struct grid in, out;
+    struct ferry__grid in, out;
 
     is_stored(q, item->in[0].value, &in);
     is_stored(q, item->out[0].value, &out);
@@ -522,7 +507,7 @@ static int rewrite_other(struct quantizer *q, int at)
 /* Gives an item that computes in F32 copies of the integers that it reads. */
 static int rewrite_readers(struct quantizer *q, int *at)
 {
-    struct grid grid;
+    struct ferry__grid grid;
     uint32_t k;
 
     for (k = 0; k < q->p->items[*at].op.n_in; k++) {
@@ -541,7 +526,7 @@ static int rewrite_readers(struct quantizer *q, int *at)
 static int rewrite(struct quantizer *q, int *at, bool is_product)
 {
     const struct ferry__item *item = &q->p->items[*at];
-    struct grid grid;
+    struct ferry__grid grid;
     bool moves =
         is_copy(item) || is_pool(item, FERRY_POOL_MAX) || is_pool(item, FERRY_POOL_AVERAGE);
 
@@ -558,7 +543,7 @@ static int rewrite(struct quantizer *q, int *at, bool is_product)
 /* Sets the dtypes of the values of classes, after their operations are rewritten. */
 static void store_classes(struct quantizer *q)
 {
-    struct grid grid;
+    struct ferry__grid grid;
     int v;
 
     for (v = 0; v < q->n_values; v++)

@@ -92,7 +92,7 @@ class OnnxOptions(ctypes.Structure):
     c_name = "ferry_onnx_options"
     _fields_ = [("struct_size", SIZE), ("opset", INT), ("no_fold", BOOL), ("half", BOOL), ("external", BOOL),
                 ("dynamic_batch", BOOL), ("doc", TEXT), ("properties", ctypes.POINTER(OnnxProperty)),
-                ("property_count", SIZE)]
+                ("property_count", SIZE), ("quantized", BOOL)]
 
 
 class NetOptions(ctypes.Structure):

@@ -62,7 +62,7 @@ class Message:
         return [Message(value) for value in self.all(number)]
 
 
-TYPES = {1: "<f4", 7: "<i8", 10: "<f2"}
+TYPES = {1: "<f4", 2: "u1", 3: "i1", 6: "<i4", 7: "<i8", 10: "<f2"}
 
 
 class Model:
@@ -261,6 +261,52 @@ def test_a_dynamic_batch_is_a_parameter(tmp_path, device):
                    'inner_product_param { num_output: 5 } }')
     _, model = exported(tmp_path, device, body, (2, 3, 9, 9), dynamic_batch=True)
     assert model.inputs == {"data": ["N", 3, 9, 9]} and model.outputs == {"ip": ["N", 5]}
+
+
+RANGES = """
+layer { name: "last" type: "InnerProduct" bottom: "conv" top: "last"
+        inner_product_param { num_output: 3 weight_filler { type: "xavier" } bias_filler { type: "constant" value: 1 } } }
+quantization { range { blob: "data" min: -2 max: 1 } range { blob: "conv" min: 0 max: 5.1 } %s }
+"""
+
+
+def test_products_with_ranges_have_integers(tmp_path, device):
+    _, model = exported(tmp_path, device, CONV + RANGES % "", (2, 3, 9, 9), quantized=True)
+    net = net_of(device, CONV + RANGES % "", (2, 3, 9, 9))
+    assert model.operators == ["QuantizeLinear", "DequantizeLinear", "DequantizeLinear", "DequantizeLinear", "Conv",
+                               "Flatten", "QuantizeLinear", "DequantizeLinear", "DequantizeLinear", "DequantizeLinear",
+                               "Gemm"]
+    producer = {node.all(2)[0].decode(): node for node in model.nodes}
+    for operator, layer, scale, kind in (("Conv", "conv", 2 / 127, "i1"), ("Gemm", "last", 5.1 / 255, "u1")):
+        x, w, b = (producer[name.decode()] for name in model.node(operator).all(1))
+        rounded = producer[x.all(1)[0].decode()]
+        for node in (x, rounded):
+            values = [model.tensors[name.decode()] for name in node.all(1)[1:]]
+            assert values[0] == np.float32(scale) and values[1] == 0 and values[1].dtype == kind
+        weight, bias = (np.asarray(blob.data).astype("f8") for blob in net.params[layer])
+        steps = np.abs(weight.reshape(len(weight), -1)).max(1) / 127
+        across = steps.reshape((-1,) + (1,) * (weight.ndim - 1))
+        integers, factors = (model.tensors[name.decode()] for name in w.all(1))
+        assert integers.dtype == "i1" and np.array_equal(integers, np.rint(weight / across))
+        assert np.array_equal(factors, steps.astype("f4"))
+        integers, factors = (model.tensors[name.decode()] for name in b.all(1))
+        assert integers.dtype == "i4" and np.array_equal(integers, np.rint(bias / (steps * np.float32(scale))))
+        assert np.array_equal(factors, (steps * np.float32(scale)).astype("f4"))
+
+
+def test_layers_that_stay_in_f32_have_no_integers(tmp_path, device):
+    _, model = exported(tmp_path, device, CONV + RANGES % 'float_layer: "conv"', (2, 3, 9, 9), quantized=True)
+    assert model.operators == ["Conv", "Flatten", "QuantizeLinear"] + 3 * ["DequantizeLinear"] + ["Gemm"]
+    _, model = exported(tmp_path, device, CONV + RANGES % "", (2, 3, 9, 9))
+    assert model.operators == ["Conv", "Flatten", "Gemm"]
+
+
+def test_integers_exclude_halves_and_old_operator_sets(tmp_path, device):
+    net = net_of(device, CONV + RANGES % "", (2, 3, 9, 9))
+    for options, why in (({"fp16": True}, "excludes half"), ({"opset": 12}, "requires opset 13")):
+        with pytest.raises(ferry.InvalidArgument, match=why):
+            ferry.export_onnx(net, tmp_path / "x.onnx", quantized=True, **options)
+    assert not list(tmp_path.iterdir())
 
 
 def test_layers_without_an_onnx_operator_are_one_error(tmp_path, device):

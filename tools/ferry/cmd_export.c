@@ -145,6 +145,7 @@ int cmd_export(const struct tool_command *self, int argc, char **argv)
         { "--fp16", NULL, &e.options.half, NULL },
         { "--external-data", NULL, &e.options.external, NULL },
         { "--dynamic-batch", NULL, &e.options.dynamic_batch, NULL },
+        { "--qdq", NULL, &e.options.quantized, NULL },
         { "--check", NULL, &e.check, NULL },
         { "--phase", NULL, NULL, &e.request.phase },
         { "--level", NULL, NULL, &e.request.level },
