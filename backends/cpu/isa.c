@@ -4,9 +4,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#if defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+#endif
 
 static const struct cpu_isa bf16 = { "bf16", CPU_BF16 }, vnni = { "vnni", CPU_VNNI },
                             avx512 = { "avx512", CPU_AVX512 }, avx2 = { "avx2", CPU_AVX2 },
+                            i8mm = { "i8mm", CPU_I8MM }, dotprod = { "dotprod", CPU_DOTPROD },
                             neon = { "neon", CPU_NEON }, portable = { "portable", CPU_PORTABLE };
 
 static bool has_avx512(void)
@@ -62,6 +66,25 @@ static bool has_neon(void)
 #endif
 }
 
+/* The bits of AT_HWCAP and AT_HWCAP2; older headers lack the names. */
+static bool has_dotprod(void)
+{
+#if defined(__aarch64__) && defined(__linux__)
+    return (getauxval(AT_HWCAP) >> 20 & 1) != 0; /* HWCAP_ASIMDDP */
+#else
+    return false;
+#endif
+}
+
+static bool has_i8mm(void)
+{
+#if defined(__aarch64__) && defined(__linux__)
+    return has_dotprod() && (getauxval(AT_HWCAP2) >> 13 & 1) != 0; /* HWCAP2_I8MM */
+#else
+    return false;
+#endif
+}
+
 const struct cpu_isa *cpu_isa_find(const char *name)
 {
     bool any = strcmp(name, "auto") == 0;
@@ -75,6 +98,10 @@ const struct cpu_isa *cpu_isa_find(const char *name)
         return &avx512;
     if ((any || strcmp(name, "avx2") == 0) && has_avx2())
         return &avx2;
+    if ((any || strcmp(name, "i8mm") == 0) && has_i8mm())
+        return &i8mm;
+    if ((any || strcmp(name, "dotprod") == 0) && has_dotprod())
+        return &dotprod;
     if ((any || strcmp(name, "neon") == 0) && has_neon())
         return &neon;
     return any || strcmp(name, "portable") == 0 ? &portable : NULL;

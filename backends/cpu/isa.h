@@ -6,8 +6,21 @@
 #ifndef FERRY_CPU_ISA_H
 #define FERRY_CPU_ISA_H
 
-/* CPU_VNNI is AVX-512 with its products of bytes; CPU_BF16 is CPU_VNNI with products of BF16. */
-enum cpu_set { CPU_PORTABLE, CPU_NEON, CPU_AVX2, CPU_AVX512, CPU_VNNI, CPU_BF16, CPU_SETS };
+/*
+ * CPU_VNNI is AVX-512 with its products of bytes; CPU_BF16 is CPU_VNNI with products of BF16.
+ * CPU_DOTPROD is NEON with its products of bytes; CPU_I8MM is CPU_DOTPROD with those of matrices.
+ */
+enum cpu_set {
+    CPU_PORTABLE,
+    CPU_NEON,
+    CPU_DOTPROD,
+    CPU_I8MM,
+    CPU_AVX2,
+    CPU_AVX512,
+    CPU_VNNI,
+    CPU_BF16,
+    CPU_SETS
+};
 
 struct cpu_isa {
     const char *name; /* the name in option.isa */

@@ -57,7 +57,10 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/integer_avx512.c \
 	%D%/op/integer_depthwise.c \
 	%D%/op/integer_depthwise_impl.h \
+	%D%/op/integer_dotprod.c \
+	%D%/op/integer_i8mm.c \
 	%D%/op/integer_impl.h \
+	%D%/op/integer_neon_impl.h \
 	%D%/op/integer_pool.c \
 	%D%/op/integer_pack.c \
 	%D%/op/integer_product.c \

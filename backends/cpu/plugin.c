@@ -118,8 +118,8 @@ static int option_isa(const struct cpu_isa **out)
     if (*out)
         return 0;
     return cpu_host->error(FERRY_ECONF,
-                           "option.isa = %s: expected auto, or bf16, vnni, avx512, avx2, neon or "
-                           "portable if the CPU supports it",
+                           "option.isa = %s: expected auto, or bf16, vnni, avx512, avx2, i8mm, "
+                           "dotprod, neon or portable if the CPU supports it",
                            text);
 }
 
@@ -262,7 +262,7 @@ static const ferry_plugin_option options[] = {
       .default_value = "auto",
       .description = "instruction set of convolutions and other operations; auto: the best of the "
                      "CPU",
-      .values = "auto|bf16|vnni|avx512|avx2|neon|portable",
+      .values = "auto|bf16|vnni|avx512|avx2|i8mm|dotprod|neon|portable",
       .type = FERRY_OPTION_ENUM },
     { .name = "blas",
       .default_value = CPU_BLAS_SONAME,

@@ -10,7 +10,9 @@
  * that every number but the last rounding is exact: results have to be equal.
  */
 
-static const char *const sets[] = { "vnni", "avx512", "avx2", "portable", NULL };
+static const char *const sets[] = {
+    "vnni", "avx512", "avx2", "i8mm", "dotprod", "neon", "portable", NULL
+};
 static int taken, refused;
 
 static int rounds(void)

@@ -16,6 +16,15 @@ struct cpu_isa;
 struct cpu_op;
 struct cpu_op_args;
 
+/* The compilers that select NEON's products of bytes for a function. */
+#if !defined(__aarch64__) || defined(__AARCH64EB__)
+#define CPU_INTEGER_HAS_NEON 0
+#elif defined(__clang__)
+#define CPU_INTEGER_HAS_NEON (__clang_major__ >= 17)
+#else
+#define CPU_INTEGER_HAS_NEON (__GNUC__ >= 10)
+#endif
+
 #define INTEGER_MOST_ROWS    14
 #define INTEGER_MOST_COLUMNS 32
 #define INTEGER_MOST_BYTES   64
@@ -29,7 +38,7 @@ struct cpu_op_args;
  * numbers of 16 bits.
  */
 struct cpu_integer_tile {
-    const char *a;
+    const char *a; /* rows, or units of interleaved rows */
     int64_t a_row, groups; /* a_row: bytes from a row to the next; groups: the number of groups of a
                             * row */
     const int8_t *b;       /* the panel's weights, group by group, with all columns of each */
@@ -85,11 +94,16 @@ struct cpu_integer_loops {
     int64_t columns; /* the number of columns of a panel */
     int64_t rows;    /* the maximum number of rows of a tile */
     int64_t group;   /* the number of elements of k in a group */
-    bool is_wide;    /* elements of a have 16 bits; otherwise 8 bits, and I8 is stored plus 128 */
+    int64_t unit;    /* the number of rows of a whose groups are interleaved by `mix` */
+    bool is_wide;    /* elements of a have 16 bits; otherwise 8 bits */
+    /* The number that is added to bytes of U8, and of I8, in products and in lines. */
+    int32_t shift[2], line_shift[2];
     void (*micro[INTEGER_MOST_ROWS + 1])(const struct cpu_integer_tile *t); /* indexed by the number
                                                                              * of rows */
     /* Converts n contiguous elements of x to the form of a. */
     void (*bring)(int64_t n, const void *x, bool is_signed, void *to);
+    /* Interleaves a unit of rows of `bytes` bytes, a multiple of 64; NULL if a unit is one row. */
+    void (*mix)(int64_t bytes, const char *from, char *to);
     /* Stores the sums of columns `column` … `column` + `columns` − 1 of `rows` rows. */
     void (*store)(const struct cpu_integer_store *s, int64_t column, int64_t columns, int64_t rows,
                   const int32_t *sums, const struct cpu_integer_place *places);
@@ -116,6 +130,8 @@ const struct cpu_integer_loops *cpu_integer_loops_of(const struct cpu_isa *isa);
 extern const struct cpu_integer_loops *const cpu_integer_vnni;
 extern const struct cpu_integer_loops *const cpu_integer_avx512;
 extern const struct cpu_integer_loops *const cpu_integer_avx2;
+extern const struct cpu_integer_loops *const cpu_integer_dotprod;
+extern const struct cpu_integer_loops *const cpu_integer_i8mm;
 
 /* The division of a product into tasks; it depends on shapes, instruction set and threads only. */
 struct cpu_integer {
@@ -131,6 +147,7 @@ struct cpu_integer {
     int64_t panel_block, panel_blocks; /* the panels of a task, and the number of tasks that share
                                         * the panels */
     int64_t slot_bytes;                /* bytes of the rows of a thread */
+    int32_t shift; /* the number that is added to each element of x */
     unsigned slots;
     bool is_signed, is_in_place, is_row; /* x is I8; rows are read from x in place; the operation is
                                           * INNER_PRODUCT */

@@ -55,6 +55,7 @@ void cpu_integer_depthwise_plan(struct cpu_op *p)
 
     g->is_depthwise = true;
     g->is_signed = p->op.in[0].dtype == FERRY_I8;
+    g->shift = g->loops->line_shift[g->is_signed];
     g->is_in_place = w->x[1] == 1 && line_bytes(w) <= MOST_ZEROS;
     g->k_groups = w->kernel[0] * w->kernel[1] * cut(w->kernel[2], 4);
     g->panels = cut(w->channels, bytes);
@@ -95,8 +96,7 @@ static void pack_tap(const struct cpu_op *p, const int8_t *w, int64_t first, cha
         int8_t value = w[(first + i) * p->plan.convolution.w_group];
 
         to[4 * position(g, i)] = value;
-        if (g->is_signed)
-            sums[position(g, i)] -= 128 * value;
+        sums[position(g, i)] -= g->shift * value;
     }
 }
 

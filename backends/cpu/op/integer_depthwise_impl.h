@@ -6,7 +6,7 @@
  * The bytes of four taps are interleaved, so that one instruction adds four products to the sum of
  * a channel. Interleaving works within lanes of 16 bytes: vector v of the four results has channels
  * 4v … 4v + 3 of each lane, and packing the sums to bytes restores the order of channels. Bytes of
- * I8 are read plus 128, which the sums' first values cancel.
+ * I8 are read plus 128, for NEON those of U8 minus 128; the sums' first values cancel it.
  */
 
 #if HAVE_AVX512
@@ -20,17 +20,31 @@
 #define WORDS(v)                ((NAME(words))(v))
 typedef int16_t __attribute__((vector_size(64))) NAME(words);
 #define MADD(a, b)              ((ivec)_mm512_madd_epi16((__m512i)(a), (__m512i)(b)))
+#elif HAVE_NEON
+#define MIX(size, half, a, b) MIX_##size##_##half(a, b)
+#define MIX_8_lo(a, b)        vzip1q_s8(a, b)
+#define MIX_8_hi(a, b)        vzip2q_s8(a, b)
+#define MIX_16_lo(a, b)       ((NAME(bytes))vzip1q_s16((int16x8_t)(a), (int16x8_t)(b)))
+#define MIX_16_hi(a, b)       ((NAME(bytes))vzip2q_s16((int16x8_t)(a), (int16x8_t)(b)))
+#define PACK_16(a, b) \
+    ((NAME(bytes))vcombine_s16(vqmovn_s32((int32x4_t)(a)), vqmovn_s32((int32x4_t)(b))))
+#define PACK_U8(a, b) \
+    ((NAME(bytes))vcombine_u8(vqmovun_s16((int16x8_t)(a)), vqmovun_s16((int16x8_t)(b))))
+#define PACK_I8(a, b) vcombine_s8(vqmovn_s16((int16x8_t)(a)), vqmovn_s16((int16x8_t)(b)))
+#define ROUND(v)      ((NAME(bytes))vcvtnq_s32_f32((float32x4_t)(v)))
 #else
 #define MIX(size, half, a, b)   _mm256_unpack##half##_epi##size(a, b)
 #define PACK_16(a, b)           _mm256_packs_epi32(a, b)
 #define PACK_U8(a, b)           _mm256_packus_epi16(a, b)
 #define PACK_I8(a, b)           _mm256_packs_epi16(a, b)
 #define ROUND(v)                _mm256_cvtps_epi32((__m256)(v))
-#define LOAD_BYTES_SOME(p, n)   NAME(load_bytes)(p, n)
-#define PUT_BYTES_SOME(p, n, v) NAME(put_bytes)(p, n, v)
 #define WORDS(v)                ((NAME(words))(v))
 typedef int16_t __attribute__((vector_size(32))) NAME(words);
 #define MADD(a, b)              ((ivec)_mm256_madd_epi16((__m256i)(a), (__m256i)(b)))
+#endif
+#if !HAVE_AVX512
+#define LOAD_BYTES_SOME(p, n)   NAME(load_bytes)(p, n)
+#define PUT_BYTES_SOME(p, n, v) NAME(put_bytes)(p, n, v)
 
 INLINE NAME(bytes) NAME(load_bytes)(const uint8_t *p, int64_t n)
 {
@@ -71,7 +85,7 @@ INLINE void NAME(depthwise_quad)(const uint8_t *const *tap, int64_t at, int64_t 
 #pragma GCC unroll 4
     for (int t = 0; t < 4; t++) {
         x[t] = n == BYTES ? LOAD_BYTES(tap[t] + at) : LOAD_BYTES_SOME(tap[t] + at, n);
-        if (is_signed)
+        if (FLIPS(is_signed))
             x[t] = FLIP(x[t]);
     }
 #pragma GCC unroll 2

@@ -2,12 +2,15 @@
 /*
  * Integer arithmetic for an instruction set: see vector.h. HAVE_VNNI is 1 for products of four
  * bytes, 0 for products of two numbers of 16 bits, which are exact: two products of bytes, one of
- * them without a sign, can exceed 16 bits. No include guard.
+ * them without a sign, can exceed 16 bits. integer_neon_impl.h has the parts for NEON. No include
+ * guard.
  */
 
 #define COLUMNS (2 * LANES)
 
-#if HAVE_AVX512
+#if HAVE_NEON
+#include "integer_neon_impl.h"
+#elif HAVE_AVX512
 #define TO_FLOAT(v) ((vec)_mm512_cvtepi32_ps((__m512i)(v)))
 #define OF_U8(p)    _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(p)))
 #define OF_I8(p)    _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(p)))
@@ -62,6 +65,12 @@ typedef __m256i NAME(bytes);
 #define DOT(c, a, b)    ((c) += (ivec)_mm256_madd_epi16(a, b))
 #endif
 
+#if !HAVE_NEON
+#define UNIT          1
+#define GROUP         (HAVE_VNNI ? 4 : 2)
+#define FLIPS(signed) (signed)
+#define SHIFT_U8      0
+#define SHIFT_I8      128
 typedef int32_t __attribute__((aligned(1), may_alias)) NAME(word);
 
 /* ---- products ------------------------------------------------------------------------------- */
@@ -105,6 +114,7 @@ INLINE void NAME(integer_tile)(const struct cpu_integer_tile *t, const int rows)
         *(ivec *)(t->sums + i * INTEGER_MOST_COLUMNS + LANES) = sum[i][1];
     }
 }
+#endif
 
 #define TILE(n)                                                                 \
     TARGET static void NAME(integer_tile_##n)(const struct cpu_integer_tile *t) \
@@ -124,6 +134,8 @@ TILE(9)
 TILE(10)
 TILE(11)
 TILE(12)
+#endif
+#if MOST_ROWS > 12
 TILE(13)
 TILE(14)
 #endif
@@ -134,7 +146,15 @@ TARGET static void NAME(integer_bring)(int64_t n, const void *x, bool is_signed,
 {
     const char *from = x;
     char *y = to;
-#if HAVE_VNNI
+#if HAVE_NEON
+    const NAME(bytes) flip = FLIPS(is_signed) ? FLIP(vdupq_n_s8(0)) : vdupq_n_s8(0);
+    const int64_t rest = n % BYTES;
+
+    for (; n >= BYTES; n -= BYTES, from += BYTES, y += BYTES)
+        PUT_BYTES(y, veorq_s8(LOAD_BYTES(from), flip));
+    for (int64_t i = 0; i < rest; i++)
+        y[i] = (char)(from[i] ^ (FLIPS(is_signed) ? 0x80 : 0));
+#elif HAVE_VNNI
     const __m512i flip = _mm512_set1_epi8(is_signed ? (char)0x80 : 0);
 
     for (; n > 0; n -= BYTES, from += BYTES, y += BYTES) {
@@ -335,8 +355,11 @@ TARGET static void NAME(integer_total)(const struct cpu_integer_pool *p, int32_t
 static const struct cpu_integer_loops NAME(integer_loops) = {
     .columns = COLUMNS,
     .rows = MOST_ROWS,
-    .group = HAVE_VNNI ? 4 : 2,
+    .group = GROUP,
+    .unit = UNIT,
     .is_wide = !HAVE_VNNI,
+    .shift = { HAVE_VNNI ? SHIFT_U8 : 0, HAVE_VNNI ? SHIFT_I8 : 0 },
+    .line_shift = { SHIFT_U8, SHIFT_I8 },
     .micro = { NULL,
                NAME(integer_tile_1),
                NAME(integer_tile_2),
@@ -351,11 +374,16 @@ static const struct cpu_integer_loops NAME(integer_loops) = {
                NAME(integer_tile_10),
                NAME(integer_tile_11),
                NAME(integer_tile_12),
+#endif
+#if MOST_ROWS > 12
                NAME(integer_tile_13),
                NAME(integer_tile_14),
 #endif
     },
     .bring = NAME(integer_bring),
+#if HAVE_NEON
+    .mix = NAME(integer_mix),
+#endif
     .store = NAME(integer_store),
     .convert = NAME(integer_convert),
     .most = NAME(integer_most),

@@ -29,8 +29,8 @@ static int64_t weight_at(const struct cpu_op *p, int64_t k)
 }
 
 /*
- * Packs the weights of one panel, and the initial values of the sums, which compensate for the 128
- * that is added to x of I8.
+ * Packs the weights of one panel, and the initial values of the sums, which compensate for the
+ * number that is added to x.
  */
 static void pack_panel(const struct cpu_op *p, const int8_t *w, int64_t output, int64_t columns,
                        char *to)
@@ -49,8 +49,7 @@ static void pack_panel(const struct cpu_op *p, const int8_t *w, int64_t output, 
             int8_t value = w[at + j * output];
 
             row[j * group] = value;
-            if (g->is_signed && !g->loops->is_wide)
-                first[j] -= 128 * value;
+            first[j] -= g->shift * value;
         }
     }
 }

@@ -39,11 +39,13 @@ static int64_t least(int64_t a, int64_t b)
 
 const struct cpu_integer_loops *cpu_integer_loops_of(const struct cpu_isa *isa)
 {
-    return isa->set == CPU_BF16     ? cpu_integer_vnni
-           : isa->set == CPU_VNNI   ? cpu_integer_vnni
-           : isa->set == CPU_AVX512 ? cpu_integer_avx512
-           : isa->set == CPU_AVX2   ? cpu_integer_avx2
-                                    : NULL;
+    return isa->set == CPU_BF16      ? cpu_integer_vnni
+           : isa->set == CPU_VNNI    ? cpu_integer_vnni
+           : isa->set == CPU_AVX512  ? cpu_integer_avx512
+           : isa->set == CPU_AVX2    ? cpu_integer_avx2
+           : isa->set == CPU_I8MM    ? cpu_integer_i8mm
+           : isa->set == CPU_DOTPROD ? cpu_integer_dotprod
+                                     : NULL;
 }
 
 /* ---- planning ------------------------------------------------------------------------------- */
@@ -71,16 +73,19 @@ static void divide(struct cpu_op *p)
 {
     struct cpu_integer *g = &p->integer;
     int64_t group = g->loops->group, columns = g->loops->columns;
+    int64_t unit = g->loops->unit > 1 ? g->loops->unit : 0;
 
     g->is_signed = p->op.in[0].dtype == FERRY_I8;
+    g->shift = g->loops->shift[g->is_signed];
     g->k_groups = cut(g->k, group);
     g->a_row = cut(g->k_groups * group * (g->loops->is_wide ? 2 : 1), 64) * 64;
     g->panels = cut(g->n, columns);
     g->panel_bytes = columns * ((int64_t)sizeof(int32_t) + g->k_groups * group);
-    g->is_in_place = g->is_in_place && !g->is_signed && !g->loops->is_wide && g->k % group == 0;
+    g->is_in_place = g->is_in_place && g->shift == 0 && !g->loops->is_wide && g->loops->unit == 1 &&
+                     g->k % group == 0;
     cut_tasks(g, p->threads);
     /* at least one tile of rows, even if k is so long that MOST_BYTES hold fewer */
-    g->slot_bytes = g->is_in_place ? 0 : g->row_block * g->a_row;
+    g->slot_bytes = g->is_in_place ? 0 : (g->row_block + unit) * g->a_row;
     p->answer.epilogue = p->op.n_epilogue;
     if (g->loops->is_wide)
         p->answer.cost = FERRY_OP_COST_F32_FASTER;
@@ -202,7 +207,7 @@ static char *bring_channels(const struct cpu_op *p, const char *x, int64_t step,
     const struct cpu_integer *g = &p->integer;
     int64_t size = g->loops->is_wide ? 2 : 1;
 
-    if (step == 1 && size == 1 && !g->is_signed) {
+    if (step == 1 && size == 1 && g->shift == 0) {
         memcpy(to, x, (size_t)n);
         return to + n;
     }
@@ -220,7 +225,7 @@ static char *bring_zeros(const struct cpu_integer *g, int64_t n, char *to)
 {
     int64_t bytes = n * (g->loops->is_wide ? 2 : 1);
 
-    memset(to, g->is_signed && !g->loops->is_wide ? 128 : 0, (size_t)bytes);
+    memset(to, g->shift & 255, (size_t)bytes);
     return to + bytes;
 }
 
@@ -290,6 +295,24 @@ static void bring_rows(const struct cpu_integer_run *r, int64_t group, int64_t f
                     bring_channels(p, x + (first + i) * g->x_row, 1, g->k, to + i * g->a_row));
 }
 
+/* Gathers rows in the form of a: units of rows are gathered at the end of the slot. */
+static void bring_units(const struct cpu_integer_run *r, int64_t group, int64_t first, int64_t rows,
+                        char *to)
+{
+    const struct cpu_integer *g = &r->op->integer;
+    int64_t unit = g->loops->unit;
+    char *apart = to + g->row_block * g->a_row;
+
+    if (unit == 1) {
+        bring_rows(r, group, first, rows, to);
+        return;
+    }
+    for (int64_t i = 0; i < rows; i += unit) {
+        bring_rows(r, group, first + i, least(unit, rows - i), apart);
+        g->loops->mix(g->a_row, apart, to + i * g->a_row);
+    }
+}
+
 /* ---- tasks ---------------------------------------------------------------------------------- */
 
 /* The run for one group: bias, scale and the other vectors begin at the group's columns. */
@@ -325,7 +348,8 @@ static void do_panel(const struct cpu_integer_run *r, const struct cpu_integer_p
 
     tile.b = (const int8_t *)(tile.first + g->loops->columns);
     for (int64_t i = 0, first = 0; i < tiles; i++) {
-        int64_t some = (rows - first) / (tiles - i);
+        int64_t unit = g->loops->unit, share = cut(cut(rows - first, tiles - i), unit) * unit;
+        int64_t some = least(share, rows - first);
 
         tile.a = a + first * a_row;
         g->loops->micro[some](&tile);
@@ -351,7 +375,7 @@ static void do_task(void *arg, int64_t number, unsigned slot)
         a_row = g->x_row;
         a = (const char *)r.args->in[0] + first * a_row + group * g->k;
     } else {
-        bring_rows(&r, group, first, rows, all->rows + slot * g->slot_bytes);
+        bring_units(&r, group, first, rows, all->rows + slot * g->slot_bytes);
     }
     cpu_integer_find_places(&r, group, first, rows, place);
     for (; panel < end; panel++)

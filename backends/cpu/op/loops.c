@@ -10,6 +10,8 @@ const struct cpu_loops *cpu_loops_of(const struct cpu_isa *isa)
         return cpu_loops_avx512;
     case CPU_AVX2:
         return cpu_loops_avx2;
+    case CPU_I8MM:
+    case CPU_DOTPROD:
     case CPU_NEON:
         return cpu_loops_neon;
     default:
