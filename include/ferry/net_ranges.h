@@ -9,8 +9,9 @@
  * ranges removes the ranges that earlier files have set. ferry_net_save writes them into a
  * caffemodel. Parameters are F32 in the net and in the file.
  *
- * A range without negative values has 256 levels from 0 to its greatest value; any other has 127 on
- * each side of 0, up to its greatest absolute value.
+ * A range without negative values has 256 levels from 0 to its greatest value. Any other has 256
+ * from its least to its greatest value if no convolution and no average that reads it has padding,
+ * and otherwise 127 on each side of 0, up to its greatest absolute value.
  */
 #ifndef FERRY_NET_RANGES_H
 #define FERRY_NET_RANGES_H

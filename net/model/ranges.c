@@ -343,11 +343,13 @@ bool ferry_net_is_float_only(const ferry_net *net, const char *layer)
     return k >= 0 && net->layers[k].float_only;
 }
 
-struct ferry__grid ferry__grid_of(float least, float most)
+struct ferry__grid ferry__grid_of(float least, float most, bool may_shift)
 {
-    bool is_positive = least >= 0;
-    float reach = fmaxf(fabsf(least), fabsf(most));
+    float reach = fmaxf(fabsf(least), fabsf(most)), span = fmaxf(most, 0) - fminf(least, 0);
 
-    return (struct ferry__grid){ is_positive ? FERRY_U8 : FERRY_I8,
-                                 reach > 0 ? reach / (is_positive ? 255 : 127) : 1 };
+    if (least >= 0)
+        return (struct ferry__grid){ FERRY_U8, reach > 0 ? reach / 255 : 1, 0 };
+    if (may_shift && span / 255 < reach / 127)
+        return (struct ferry__grid){ FERRY_U8, span / 255, rintf(-least / (span / 255)) };
+    return (struct ferry__grid){ FERRY_I8, reach / 127, 0 };
 }

@@ -8,13 +8,17 @@
 
 #include "net/model/state.h"
 
-/* The integers of 8 bits that stand for the values of a range: multiples of `scale`. */
+/* The integers of 8 bits that stand for the values of a range: integer i for (i − zero)·scale. */
 struct ferry__grid {
-    uint32_t dtype; /* FERRY_U8 if no value is negative, otherwise FERRY_I8 */
-    float scale;
+    uint32_t dtype; /* FERRY_U8, or FERRY_I8 with zero 0 */
+    float scale, zero;
 };
 
-struct ferry__grid ferry__grid_of(float least, float most);
+/*
+ * U8 with zero 0 if no value is negative. Otherwise I8 with as many steps on each side of 0, or, if
+ * `may_shift` and the steps are finer, U8 from `least` to `most`.
+ */
+struct ferry__grid ferry__grid_of(float least, float most, bool may_shift);
 
 /*
  * Takes over the ranges and the F32 layers of the net's own definition. FERRY_EFORMAT, with the

@@ -30,7 +30,7 @@ int ferry__onnx_on_grid(struct ferry__onnx *o, int value, int bottom, double *ou
     b = &o->net->blobs[ferry__net_root(o->net, o->layer->bottoms[bottom])];
     if (!b->has_range)
         return value;
-    grid = ferry__grid_of(b->least, b->most);
+    grid = ferry__grid_of(b->least, b->most, false);
     *out_scale = (double)grid.scale;
     if (!o->values[value].on_grid) {
         in[0] = value;

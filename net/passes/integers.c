@@ -46,6 +46,7 @@ struct ferry__integers *ferry__integers_of(ferry_net *net, const struct ferry__i
     for (c = net->integers; c; c = c->next)
         if (c->layer == like->layer && c->number == like->number && c->weights == like->weights &&
             c->bias == like->bias && c->x_scale == like->x_scale && c->unit == like->unit &&
+            c->x_zero == like->x_zero && c->add_zero == like->add_zero &&
             !memcmp(&c->w, &like->w, sizeof c->w))
             return c;
     return make(net, like);
@@ -102,6 +103,15 @@ static double quantize_output(const float *from, int64_t count, int8_t *to)
     return scale;
 }
 
+static double sum_of(const int8_t *integers, int64_t count)
+{
+    int64_t sum = 0, i;
+
+    for (i = 0; i < count; i++)
+        sum += integers[i];
+    return (double)sum;
+}
+
 static int fill(struct ferry__integers *c)
 {
     const float *w = ferry_blob_host_data(c->weights);
@@ -126,7 +136,9 @@ static int fill(struct ferry__integers *c)
         for (i = 0; row && i < count; i++)
             row[i] = from[weight_at(&c->w, i)];
         unit = (double)c->x_scale * quantize_output(row ? row : from, count, to + o * count);
-        to_bias[o] = bias ? (float)((double)bias[o] / unit) : 0;
+        to_bias[o] = (float)((bias ? (double)bias[o] / unit : 0) -
+                             (double)c->x_zero * sum_of(to + o * count, count) -
+                             (double)c->add_zero * (double)c->unit / unit);
         factor[o] = (float)(unit / (double)c->unit);
     }
     free(row);

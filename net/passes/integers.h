@@ -20,13 +20,15 @@ struct ferry__integers {
     ferry_operand w;            /* the weights as an operand of the operation */
     ferry_blob *weights, *bias; /* the sources; bias may be NULL */
     float x_scale, unit;
-    ferry_blob *made[3]; /* weights (I8, plain), bias and factors (F32, one for each output) */
-    uint64_t version;    /* the sources' version when the constants were computed; 0: not yet */
+    float x_zero, add_zero; /* the zeros of the grids of x and of the operand of ADD, whose products
+                             * and sums the bias cancels */
+    ferry_blob *made[3];    /* weights (I8, plain), bias and factors (F32, one for each output) */
+    uint64_t version;       /* the sources' version when the constants were computed; 0: not yet */
 };
 
 /*
- * Finds or makes the constants of a product, from its layer, number, weights, bias, x_scale and
- * unit in `like`. NULL: no memory.
+ * Finds or makes the constants of a product, from its layer, number, weights, bias, scales,
+ * unit and zeros in `like`. NULL: no memory.
  */
 struct ferry__integers *ferry__integers_of(ferry_net *net, const struct ferry__integers *like);
 

@@ -8,8 +8,8 @@
  * integers, pooling and copies write it; a product that reads another value reads a copy as
  * integers. Other readers of integers read a copy as F32.
  */
-#include "net/model/ranges.h"
 #include "net/passes/integers.h"
+#include "net/passes/quantize_items.h"
 
 #include "op/operation.h"
 
@@ -21,7 +21,7 @@
 #include <string.h>
 
 /* The grid of a value that is stored as F32. */
-static const struct ferry__grid reals = { FERRY_F32, 1 };
+static const struct ferry__grid reals = { FERRY_F32, 1, 0 };
 
 /* The state of a value in this pass. */
 struct member {
@@ -29,6 +29,7 @@ struct member {
                              * a class is its own parent */
     bool is_member;      /* it may be stored as integers */
     bool is_stored;      /* for a class: its values are stored as integers */
+    bool is_padded;      /* a reader of it, or of its class, reads padding */
     float least, most;   /* for a class: its range */
     int integers, reals; /* the indices of its copies as integers and as F32; −1: none */
 };
@@ -85,7 +86,7 @@ static bool is_stored(const struct quantizer *q, int value, struct ferry__grid *
         return false;
     c = &q->values[class_of(q, value)];
     if (c->is_stored)
-        *out = ferry__grid_of(c->least, c->most);
+        *out = ferry__grid_of(c->least, c->most, !c->is_padded);
     return c->is_stored;
 }
 
@@ -104,146 +105,28 @@ static void join(struct quantizer *q, int a, int b)
     from->of = a;
     to->least = fminf(to->least, from->least);
     to->most = fmaxf(to->most, from->most);
-}
-
-/* ---- items ----------------------------------------------------------------------------------- */
-
-static bool is_operation(const struct ferry__item *item, uint32_t kind)
-{
-    return !item->call && !item->dropped && item->op.kind == kind &&
-           item->op.pass == FERRY_PASS_FORWARD;
-}
-
-static bool is_pool(const struct ferry__item *item, uint32_t method)
-{
-    return is_operation(item, FERRY_OP_POOL) && item->op.params.pool.method == method &&
-           item->op.n_out == 1 && !item->op.n_epilogue && item->op.in[0].dtype == FERRY_F32;
-}
-
-static bool is_copy(const struct ferry__item *item)
-{
-    return is_operation(item, FERRY_OP_STRIDED_COPY) && !item->op.n_epilogue &&
-           item->op.in[0].dtype == FERRY_F32 && item->op.out[0].dtype == FERRY_F32;
-}
-
-/* Whether a factor of the sums can be applied after the step, or to the step's bounds. */
-static bool is_scalable(const ferry_op_step *s)
-{
-    return s->step == FERRY_STEP_PRELU || s->step == FERRY_STEP_SCALE ||
-           (s->step == FERRY_STEP_UNARY &&
-            (s->function == FERRY_UNARY_RELU || s->function == FERRY_UNARY_CLIP));
-}
-
-/*
- * Examines the steps of a product: *out_add is the operand that ADD adds, or −1; returns whether
- * all other steps are scalable.
- */
-static bool study_steps(const ferry_op_desc *op, int *out_add)
-{
-    bool all = true;
-    uint32_t i;
-
-    *out_add = -1;
-    for (i = 0; i < op->n_epilogue; i++) {
-        if (op->epilogue[i].step == FERRY_STEP_ADD)
-            *out_add = (int)op->epilogue[i].operand;
-        else
-            all = all && is_scalable(&op->epilogue[i]);
-    }
-    return all;
-}
-
-/* Whether the operation has room for the constants, a SCALE step, and a factor at its end. */
-static bool has_room(const ferry_op_desc *op)
-{
-    return op->n_in + (ferry_op_own_inputs(op) == 2 ? 2 : 1) <= FERRY_OP_INPUTS &&
-           op->n_epilogue + 2 <= FERRY_OP_EPILOGUE;
-}
-
-/*
- * Describes a product with integers as an operation. `in`, `out` and `add` are the grids of x, of y
- * and of the operand of ADD. The factors convert sums to multiples of *out_unit.
- */
-static void describe(const struct ferry__item *item, struct ferry__grid in, struct ferry__grid out,
-                     struct ferry__grid add, ferry_op_desc *op, float *out_unit)
-{
-    ferry_op_desc from = item->op;
-    uint32_t own = ferry_op_own_inputs(&from), shift = own == 2 ? 2 : 1, i;
-    const int64_t outputs = from.out[0].shape[1];
-    int added;
-    bool all = study_steps(&from, &added);
-    float unit = added >= 0 ? add.scale : all ? out.scale : 1;
-
-    *op = from;
-    op->in[0].dtype = in.dtype;
-    op->in[1] = ferry_operand_make(FERRY_I8, from.in[1].shape, (int)from.in[1].rank, NULL);
-    op->in[2] = op->in[3] = ferry_operand_make(FERRY_F32, &outputs, 1, NULL);
-    op->out[0].dtype = out.dtype;
-    for (i = own; i < from.n_in; i++)
-        op->in[i + shift] = from.in[i];
-    op->constants = (from.constants & 3) | 1u << 1 | 1u << 2 | 1u << 3;
-    op->n_in = from.n_in + shift;
-    op->n_epilogue = from.n_epilogue + 1;
-    op->epilogue[0] = (ferry_op_step){ .step = FERRY_STEP_SCALE, .operand = 3 };
-    for (i = 0; i < from.n_epilogue; i++) {
-        ferry_op_step *s = &op->epilogue[i + 1];
-
-        *s = from.epilogue[i];
-        if (s->step != FERRY_STEP_UNARY)
-            s->operand += shift;
-        if (s->step == FERRY_STEP_ADD)
-            op->in[s->operand].dtype = add.dtype;
-        if (s->step == FERRY_STEP_UNARY && s->function == FERRY_UNARY_CLIP) {
-            s->a /= (double)unit;
-            s->b /= (double)unit;
-        }
-    }
-    if (unit != out.scale)
-        op->epilogue[op->n_epilogue++] = (ferry_op_step){ .step = FERRY_STEP_UNARY,
-                                                          .function = FERRY_UNARY_POWER,
-                                                          .a = 1,
-                                                          .b = (double)unit / (double)out.scale };
-    *out_unit = unit;
-}
-
-/* Whether the device computes the operation itself, and is faster with integers. */
-static int gains(const struct ferry__item *item, const ferry_op_desc *op, bool *out)
-{
-    *out = false;
-    if (ferry_op_desc_check(op))
-        return 0;
-    return ferry__layer_failed(item->layer, ferry__operation_gains(item->layer->device, op, out));
-}
-
-static bool has_constants(const struct ferry__item *item)
-{
-    uint32_t own = ferry_op_own_inputs(&item->op), i;
-
-    for (i = 1; i < own; i++)
-        if (item->in[i].value >= 0 || item->in[i].diff || item->in[i].start ||
-            item->op.in[i].dtype != FERRY_F32)
-            return false;
-    return item->op.in[0].dtype == FERRY_F32 && item->op.out[0].dtype == FERRY_F32;
+    to->is_padded = to->is_padded || from->is_padded;
 }
 
 /* Whether item `at` can be a product with integers; its device decides. */
 static int is_product(struct ferry__program *p, int at, bool *out)
 {
     struct ferry__item *item = &p->items[at];
-    bool is_kind = is_operation(item, FERRY_OP_INNER_PRODUCT) ||
-                   (is_operation(item, FERRY_OP_CONVOLUTION) && !item->op.params.window.transposed);
+    bool is_kind =
+        ferry__item_is(item, FERRY_OP_INNER_PRODUCT) ||
+        (ferry__item_is(item, FERRY_OP_CONVOLUTION) && !item->op.params.window.transposed);
     float least, most, unit;
     ferry_op_desc op;
 
     *out = false;
     if (!is_kind || item->layer->float_only || item->in[0].value < 0 || item->out[0].value < 0 ||
-        !has_constants(item) || !ferry__is_whole(p, &item->op.in[0], &item->in[0]) ||
+        !ferry__product_has_constants(item) || !ferry__is_whole(p, &item->op.in[0], &item->in[0]) ||
         !ferry__is_whole(p, &item->op.out[0], &item->out[0]) ||
         !find_range(p, item->in[0].value, &least, &most) || !is_final(p, at, item->in[0].value) ||
-        !has_room(&item->op))
+        !ferry__product_has_room(&item->op))
         return 0;
-    describe(item, ferry__grid_of(least, most), reals, reals, &op, &unit);
-    return gains(item, &op, out);
+    ferry__product_describe(item, ferry__grid_of(least, most, false), reals, reals, &op, &unit);
+    return ferry__product_gains(item, &op, out);
 }
 
 /* ---- classes --------------------------------------------------------------------------------- */
@@ -268,12 +151,15 @@ static void begin_classes(struct quantizer *q)
         if (m->is_member)
             find_range(q->p, v, &m->least, &m->most);
     }
+    for (i = 0; i < q->p->n_items; i++)
+        if (ferry__item_pads(&q->p->items[i]) && q->p->items[i].in[0].value >= 0)
+            q->values[q->p->items[i].in[0].value].is_padded = true;
     for (i = 0; i < q->p->n_items; i++) {
         const struct ferry__item *item = &q->p->items[i];
 
-        if (is_copy(item) || (is_pool(item, FERRY_POOL_MAX) &&
-                              ferry__is_whole(q->p, &item->op.in[0], &item->in[0]) &&
-                              ferry__is_whole(q->p, &item->op.out[0], &item->out[0])))
+        if (ferry__item_is_copy(item) || (ferry__item_is_pool(item, FERRY_POOL_MAX) &&
+                                          ferry__is_whole(q->p, &item->op.in[0], &item->in[0]) &&
+                                          ferry__is_whole(q->p, &item->op.out[0], &item->out[0])))
             join(q, item->in[0].value, item->out[0].value);
     }
 }
@@ -283,8 +169,9 @@ static bool may_write(const struct quantizer *q, const struct ferry__item *item,
 {
     struct ferry__grid grid;
 
-    return is_product || is_copy(item) ||
-           ((is_pool(item, FERRY_POOL_MAX) || is_pool(item, FERRY_POOL_AVERAGE)) &&
+    return is_product || ferry__item_is_copy(item) ||
+           ((ferry__item_is_pool(item, FERRY_POOL_MAX) ||
+             ferry__item_is_pool(item, FERRY_POOL_AVERAGE)) &&
             is_stored(q, item->in[0].value, &grid));
 }
 
@@ -305,8 +192,9 @@ static bool drop_classes(struct quantizer *q, const bool *products)
         for (k = 0; !item->call && !item->dropped && k < item->op.n_out; k++) {
             int value = item->out[k].value;
 
-            if (!is_stored(q, value, &grid) || (may_write(q, item, products[i]) &&
-                                                (is_copy(item) || is_final(q->p, i + 1, value))))
+            if (!is_stored(q, value, &grid) ||
+                (may_write(q, item, products[i]) &&
+                 (ferry__item_is_copy(item) || is_final(q->p, i + 1, value))))
                 continue;
             q->values[class_of(q, value)].is_stored = false;
             any = true;
@@ -362,12 +250,17 @@ static void choose_classes(struct quantizer *q, bool *products)
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-static void set_affine(ferry_op_desc *op, double factor)
+/* Makes an item convert integers, or F32, of one grid to another. */
+static void convert(ferry_op_desc *op, struct ferry__grid from, struct ferry__grid to)
 {
+    double factor = (double)from.scale / (double)to.scale;
+
     op->n_epilogue = 1;
-    op->epilogue[0] = (ferry_op_step){
-        .step = FERRY_STEP_UNARY, .function = FERRY_UNARY_POWER, .a = 1, .b = factor
-    };
+    op->epilogue[0] = (ferry_op_step){ .step = FERRY_STEP_UNARY,
+                                       .function = FERRY_UNARY_POWER,
+                                       .a = 1,
+                                       .b = factor,
+                                       .c = (double)to.zero - (double)from.zero * factor };
 }
 
 /* Inserts a converting copy of a value before item *at; *at becomes that item's new index. */
@@ -394,7 +287,7 @@ static int insert_copy(struct quantizer *q, int *at, int value, struct ferry__gr
     item->op.n_in = item->op.n_out = 1;
     item->op.in[0] = ferry_operand_make((ferry_dtype)from.dtype, v->shape, v->rank, NULL);
     item->op.out[0] = ferry_operand_make((ferry_dtype)to.dtype, v->shape, v->rank, NULL);
-    set_affine(&item->op, (double)from.scale / (double)to.scale);
+    convert(&item->op, from, to);
     item->in[0] = (struct ferry__use){ .value = value };
     item->out[0] = (struct ferry__use){ .value = made };
     err = ferry__item_choose(p, item);
@@ -423,16 +316,19 @@ static int copy_as_reals(struct quantizer *q, int *at, int value, struct ferry__
 /* ---- rewriting ------------------------------------------------------------------------------- */
 
 /*
- * Gets the grid of the ADD operand; if the steps do not allow its scale, the item reads a copy as
- * F32.
+ * Gets the grid of the ADD operand; if the steps do not allow its scale, or its zero, which the bias
+ * cancels before the steps, the item reads a copy as F32.
  */
 static int take_added(struct quantizer *q, int *at, struct ferry__grid *out)
 {
+    const ferry_op_desc *op = &q->p->items[*at].op;
     int added, made;
-    bool all = study_steps(&q->p->items[*at].op, &added);
+    bool all = ferry__product_steps(op, &added);
 
     *out = reals;
-    if (added < 0 || !is_stored(q, q->p->items[*at].in[added].value, out) || all)
+    if (added < 0 || !is_stored(q, q->p->items[*at].in[added].value, out))
+        return 0;
+    if (all && (out->zero == 0 || op->epilogue[0].step == FERRY_STEP_ADD))
         return 0;
     made = copy_as_reals(q, at, q->p->items[*at].in[added].value, *out);
     *out = reals;
@@ -442,8 +338,8 @@ static int take_added(struct quantizer *q, int *at, struct ferry__grid *out)
 }
 
 /* Makes the constants of item `at`, and sets its inputs to them. */
-static int take_constants(struct quantizer *q, int at, const ferry_op_desc *op, float scale,
-                          float unit)
+static int take_constants(struct quantizer *q, int at, const ferry_op_desc *op,
+                          struct ferry__grid x, float unit, float add_zero)
 {
     struct ferry__item *item = &q->p->items[at];
     uint32_t own = ferry_op_own_inputs(&item->op), shift = own == 2 ? 2 : 1, i;
@@ -452,8 +348,10 @@ static int take_constants(struct quantizer *q, int at, const ferry_op_desc *op, 
                                     .w = item->op.in[1],
                                     .weights = item->in[1].blob,
                                     .bias = own > 2 ? item->in[2].blob : NULL,
-                                    .x_scale = scale,
-                                    .unit = unit };
+                                    .x_scale = x.scale,
+                                    .unit = unit,
+                                    .x_zero = x.zero,
+                                    .add_zero = add_zero };
 
     item->integers = ferry__integers_of(q->p->net, &like);
     if (!item->integers)
@@ -476,7 +374,7 @@ static int rewrite_product(struct quantizer *q, int *at)
 
     if (!is_stored(q, value, &in)) {
         find_range(q->p, value, &least, &most);
-        in = ferry__grid_of(least, most);
+        in = ferry__grid_of(least, most, !q->values[value].is_padded);
         made = copy_as_integers(q, at, value, in);
     }
     err = made < 0 ? made : take_added(q, at, &add);
@@ -485,8 +383,8 @@ static int rewrite_product(struct quantizer *q, int *at)
     item = &q->p->items[*at];
     item->in[0].value = made;
     is_stored(q, item->out[0].value, &out);
-    describe(item, in, out, add, &op, &unit);
-    return take_constants(q, *at, &op, in.scale, unit);
+    ferry__product_describe(item, in, out, add, &op, &unit);
+    return take_constants(q, *at, &op, in, unit, add.zero);
 }
 
 /* Rewrites a pooling or a copy: sets its dtypes, and a factor between two scales. */
@@ -499,8 +397,8 @@ static int rewrite_other(struct quantizer *q, int at)
     is_stored(q, item->out[0].value, &out);
     item->op.in[0].dtype = in.dtype;
     item->op.out[0].dtype = out.dtype;
-    if (in.scale != out.scale)
-        set_affine(&item->op, (double)in.scale / (double)out.scale);
+    if (in.scale != out.scale || in.zero != out.zero)
+        convert(&item->op, in, out);
     return ferry__item_choose(q->p, item);
 }
 
@@ -527,8 +425,8 @@ static int rewrite(struct quantizer *q, int *at, bool is_product)
 {
     const struct ferry__item *item = &q->p->items[*at];
     struct ferry__grid grid;
-    bool moves =
-        is_copy(item) || is_pool(item, FERRY_POOL_MAX) || is_pool(item, FERRY_POOL_AVERAGE);
+    bool moves = ferry__item_is_copy(item) || ferry__item_is_pool(item, FERRY_POOL_MAX) ||
+                 ferry__item_is_pool(item, FERRY_POOL_AVERAGE);
 
     if (item->call || item->dropped)
         return 0;

@@ -25,7 +25,9 @@
           "convolution_param { num_output: " outputs " kernel_size: " kernel " " more " " FILL \
           " }")
 #define RELU(name, blob) LAYER(name, "ReLU", "bottom: '" blob "'", blob, "")
-#define PAIR(a, b)       "bottom: '" a "' bottom: '" b "'"
+#define LEAKY(name, blob) \
+    LAYER(name, "ReLU", "bottom: '" blob "'", blob, "relu_param { negative_slope: 0.05 }")
+#define PAIR(a, b) "bottom: '" a "' bottom: '" b "'"
 
 struct pattern {
     const char *name, *text;
@@ -99,6 +101,23 @@ static const struct pattern patterns[] = {
           CONV("d", "a", "b", "40", "3", "group: 40 pad: 1 stride: 2") RELU("s", "b")
               CONV("e", "b", "y", "20", "1", ""),
       25 },
+    { "few negative values",
+      INPUT CONV("c", "x", "a", "40", "3", "pad: 1") LEAKY("r", "a")
+          CONV("d", "a", "b", "33", "3", "") LEAKY("s", "b") CONV("e", "b", "y", "20", "1", ""),
+      38.5 },
+    { "few negative values and padding",
+      INPUT CONV("c", "x", "a", "40", "3", "pad: 1") LEAKY("r", "a")
+          CONV("d", "a", "b", "33", "3", "pad: 2") LEAKY("s", "b")
+              CONV("e", "b", "y", "20", "3", "pad: 1"),
+      30 },
+    { "few negative values in a sum and an average",
+      INPUT CONV("c", "x", "a", "32", "1", "") LEAKY("r", "a") CONV("d", "a", "b", "32", "1", "")
+          LAYER("j", "Eltwise", PAIR("a", "b"), "j", "") LEAKY("s", "j")
+              LAYER("q", "Pooling", "bottom: 'j'", "q",
+                    "pooling_param { pool: AVE kernel_size: 2 stride: 2 }")
+                  LAYER("i", "InnerProduct", "bottom: 'q'", "y",
+                        "inner_product_param { num_output: 10 " FILL " }"),
+      38.5 },
     { "dropout, split and flatten",
       INPUT CONV("c", "x", "a", "32", "3", "") RELU("r", "a") LAYER(
           "o", "Dropout", "bottom: 'a'", "a", "") LAYER("f", "Flatten", "bottom: 'a'", "f", "")

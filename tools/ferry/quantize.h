@@ -40,8 +40,8 @@ void range_count(struct quantize_range *r, enum quantize_method method, const fl
 void range_choose(struct quantize_range *r, enum quantize_method method, double percentile);
 
 /*
- * Adds values, and their errors when they are rounded to the levels of the range (net_ranges.h), to
- * `power` and `noise`.
+ * Adds values, and their errors when they are rounded to the levels of the range for readers with
+ * padding (net_ranges.h), to `power` and `noise`.
  */
 void range_measure(struct quantize_range *r, const float *values, int64_t n);
 

@@ -15,7 +15,7 @@ double range_decibels(double power, double noise)
     return noise > 0 ? 10 * log10(power / noise) : INFINITY;
 }
 
-/* The step between the levels of a range, as in net_ranges.h. */
+/* The step between the levels of a range whose readers pad (net_ranges.h): never the finer one. */
 static double step_of(double least, double most)
 {
     return least >= 0 ? most / 255 : fmax(-least, most) / 127;

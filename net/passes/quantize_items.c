@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "net/passes/quantize_items.h"
+
+#include "op/operation.h"
+
+#include <ferry/op.h>
+#include <ferry/status.h>
+
+bool ferry__item_is(const struct ferry__item *item, uint32_t kind)
+{
+    return !item->call && !item->dropped && item->op.kind == kind &&
+           item->op.pass == FERRY_PASS_FORWARD;
+}
+
+bool ferry__item_is_pool(const struct ferry__item *item, uint32_t method)
+{
+    return ferry__item_is(item, FERRY_OP_POOL) && item->op.params.pool.method == method &&
+           item->op.n_out == 1 && !item->op.n_epilogue && item->op.in[0].dtype == FERRY_F32;
+}
+
+bool ferry__item_is_copy(const struct ferry__item *item)
+{
+    return ferry__item_is(item, FERRY_OP_STRIDED_COPY) && !item->op.n_epilogue &&
+           item->op.in[0].dtype == FERRY_F32 && item->op.out[0].dtype == FERRY_F32;
+}
+
+/* Whether a factor of the sums can be applied after the step, or to the step's bounds. */
+static bool is_scalable(const ferry_op_step *s)
+{
+    return s->step == FERRY_STEP_PRELU || s->step == FERRY_STEP_SCALE ||
+           (s->step == FERRY_STEP_UNARY &&
+            (s->function == FERRY_UNARY_RELU || s->function == FERRY_UNARY_CLIP));
+}
+
+bool ferry__product_steps(const ferry_op_desc *op, int *out_add)
+{
+    bool all = true;
+    uint32_t i;
+
+    *out_add = -1;
+    for (i = 0; i < op->n_epilogue; i++) {
+        if (op->epilogue[i].step == FERRY_STEP_ADD)
+            *out_add = (int)op->epilogue[i].operand;
+        else
+            all = all && is_scalable(&op->epilogue[i]);
+    }
+    return all;
+}
+
+bool ferry__product_has_room(const ferry_op_desc *op)
+{
+    return op->n_in + (ferry_op_own_inputs(op) == 2 ? 2 : 1) <= FERRY_OP_INPUTS &&
+           op->n_epilogue + 2 <= FERRY_OP_EPILOGUE;
+}
+
+void ferry__product_describe(const struct ferry__item *item, struct ferry__grid in,
+                             struct ferry__grid out, struct ferry__grid add, ferry_op_desc *op,
+                             float *out_unit)
+{
+    ferry_op_desc from = item->op;
+    uint32_t own = ferry_op_own_inputs(&from), shift = own == 2 ? 2 : 1, i;
+    const int64_t outputs = from.out[0].shape[1];
+    int added;
+    bool all = ferry__product_steps(&from, &added);
+    float unit = added >= 0 ? add.scale : all ? out.scale : 1;
+
+    *op = from;
+    op->in[0].dtype = in.dtype;
+    op->in[1] = ferry_operand_make(FERRY_I8, from.in[1].shape, (int)from.in[1].rank, NULL);
+    op->in[2] = op->in[3] = ferry_operand_make(FERRY_F32, &outputs, 1, NULL);
+    op->out[0].dtype = out.dtype;
+    for (i = own; i < from.n_in; i++)
+        op->in[i + shift] = from.in[i];
+    op->constants = (from.constants & 3) | 1u << 1 | 1u << 2 | 1u << 3;
+    op->n_in = from.n_in + shift;
+    op->n_epilogue = from.n_epilogue + 1;
+    op->epilogue[0] = (ferry_op_step){ .step = FERRY_STEP_SCALE, .operand = 3 };
+    for (i = 0; i < from.n_epilogue; i++) {
+        ferry_op_step *s = &op->epilogue[i + 1];
+
+        *s = from.epilogue[i];
+        if (s->step != FERRY_STEP_UNARY)
+            s->operand += shift;
+        if (s->step == FERRY_STEP_ADD)
+            op->in[s->operand].dtype = add.dtype;
+        if (s->step == FERRY_STEP_UNARY && s->function == FERRY_UNARY_CLIP) {
+            s->a /= (double)unit;
+            s->b /= (double)unit;
+        }
+    }
+    if (unit != out.scale || out.zero != 0)
+        op->epilogue[op->n_epilogue++] = (ferry_op_step){ .step = FERRY_STEP_UNARY,
+                                                          .function = FERRY_UNARY_POWER,
+                                                          .a = 1,
+                                                          .b = (double)unit / (double)out.scale,
+                                                          .c = (double)out.zero };
+    *out_unit = unit;
+}
+
+int ferry__product_gains(const struct ferry__item *item, const ferry_op_desc *op, bool *out)
+{
+    *out = false;
+    if (ferry_op_desc_check(op))
+        return 0;
+    return ferry__layer_failed(item->layer, ferry__operation_gains(item->layer->device, op, out));
+}
+
+bool ferry__product_has_constants(const struct ferry__item *item)
+{
+    uint32_t own = ferry_op_own_inputs(&item->op), i;
+
+    for (i = 1; i < own; i++)
+        if (item->in[i].value >= 0 || item->in[i].diff || item->in[i].start ||
+            item->op.in[i].dtype != FERRY_F32)
+            return false;
+    return item->op.in[0].dtype == FERRY_F32 && item->op.out[0].dtype == FERRY_F32;
+}
+
+bool ferry__item_pads(const struct ferry__item *item)
+{
+    const ferry_op_window *w = &item->op.params.window;
+    uint32_t i;
+
+    if (ferry__item_is(item, FERRY_OP_POOL) && item->op.params.pool.method == FERRY_POOL_AVERAGE)
+        w = &item->op.params.pool.window;
+    else if (!ferry__item_is(item, FERRY_OP_CONVOLUTION))
+        return false;
+    for (i = 0; i < w->axes; i++)
+        if (w->pad[i] || w->pad_end[i])
+            return true;
+    return false;
+}
