@@ -112,18 +112,26 @@ static double sum_of_outputs(const ferry_net *net)
     return sum;
 }
 
+/* Opens a net, loads its weights, and runs it once; *out is to be closed in any case. */
+static int open_and_run(ferry_device *device, const char *path, const char *weights,
+                        ferry_precision precision, ferry_net **out)
+{
+    const ferry_net_options o = { .struct_size = sizeof o, .precision = precision };
+    int err = ferry_net_open(device, path, &o, out);
+
+    if (!err)
+        err = ferry_net_load(*out, weights, NULL);
+    if (!err)
+        err = fill(*out);
+    return err ? err : ferry_net_forward(*out, NULL);
+}
+
 static int first(ferry_device *device, const char *path, const char *weights)
 {
     double begin = now(), sum = 0;
     ferry_net *net = NULL;
-    int err = ferry_net_open(device, path, NULL, &net);
+    int err = open_and_run(device, path, weights, FERRY_PRECISION_DEFAULT, &net);
 
-    if (!err)
-        err = ferry_net_load(net, weights, NULL);
-    if (!err)
-        err = fill(net);
-    if (!err)
-        err = ferry_net_forward(net, NULL);
     if (!err)
         sum = sum_of_outputs(net);
     if (!err)
@@ -134,20 +142,12 @@ static int first(ferry_device *device, const char *path, const char *weights)
 
 static int run(ferry_device *device, const char *path, const char *weights, const char *precision)
 {
-    ferry_net_options o = { .struct_size = sizeof o };
+    bool is_bf16 = strcmp(precision, "bf16") == 0;
     ferry_net *net = NULL;
     char line[64];
-    int err;
+    int err = open_and_run(device, path, weights,
+                           is_bf16 ? FERRY_PRECISION_BF16 : FERRY_PRECISION_F32, &net);
 
-    if (strcmp(precision, "bf16") == 0)
-        o.precision = FERRY_PRECISION_BF16;
-    err = ferry_net_open(device, path, &o, &net);
-    if (!err)
-        err = ferry_net_load(net, weights, NULL);
-    if (!err)
-        err = fill(net);
-    if (!err)
-        err = ferry_net_forward(net, NULL);
     if (!err)
         puts("0");
     while (!err && !fflush(stdout) && fgets(line, sizeof line, stdin)) {

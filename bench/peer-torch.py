@@ -70,7 +70,8 @@ def module_of(layer, channels, weights):
         return make(number(p, "kernel_size", 1), number(p, "stride", 1), number(p, "pad", 0), ceil_mode=True), channels
     if kind == "LRN":
         p = part(layer, "lrn_param")
-        return nn.LocalResponseNorm(number(p, "local_size", 5), number(p, "alpha", 1, float), number(p, "beta", 0.75, float)), channels
+        return nn.LocalResponseNorm(number(p, "local_size", 5), number(p, "alpha", 1, float),
+                                    number(p, "beta", 0.75, float)), channels
     if kind == "ReLU":
         return nn.ReLU(inplace=True), channels
     if kind == "Dropout":

@@ -53,8 +53,8 @@ struct ferry__onnx_node {
     struct ferry__onnx_graph *body;    /* the graph in an attribute; NULL: none */
     struct ferry__onnx_affine *affine; /* the affine function that the node computes; NULL:
                                         * another function */
-    int absorbs;    /* 1 + the axis at which an affine function can be folded into inputs 1 and 2;
-                  * 0: impossible */
+    int absorbs;    /* 1 + the axis at which an affine function can be folded into inputs 1 and
+                     * 2; 0: impossible */
     double x_scale; /* of a product with 8 bits: the scale of its input; 0: F32 */
     bool used;
 };

@@ -26,7 +26,7 @@ static const struct ferry__grid reals = { FERRY_F32, 1, 0 };
 /* The state of a value in this pass. */
 struct member {
     int of;              /* the parent in the tree of its class (union-find); the first value of
-                             * a class is its own parent */
+                          * a class is its own parent */
     bool is_member;      /* it may be stored as integers */
     bool is_stored;      /* for a class: its values are stored as integers */
     bool is_padded;      /* a reader of it, or of its class, reads padding */

@@ -111,64 +111,79 @@ static void run_in_parts(ferry_net *net)
     }
 }
 
-static void a_net_in_parts_computes_the_same(void)
+/* Two equal nets, of which `parts` runs some passes in parts. */
+struct pair {
+    ferry_net *whole, *parts;
+};
+
+static struct pair open_pair(void)
 {
     ferry_device *dev = fx_device();
-    ferry_net *whole = open_net(dev), *parts = open_net(dev);
 
-    FX_OK(ferry_net_forward(whole, NULL));
-    run_in_parts(parts);
-    CU_ASSERT(blobs_apart(whole, parts, false) < 1e-5);
-    FX_OK(ferry_net_backward(whole));
-    FX_OK(ferry_net_backward(parts));
-    CU_ASSERT(blobs_apart(whole, parts, true) < 1e-4);
-    ferry_net_close(whole);
-    ferry_net_close(parts);
+    return (struct pair){ open_net(dev), open_net(dev) };
+}
+
+static void forward(struct pair p)
+{
+    FX_OK(ferry_net_forward(p.whole, NULL));
+    FX_OK(ferry_net_forward(p.parts, NULL));
+}
+
+/* Runs both backward; the gradients agree. */
+static void backward(struct pair p)
+{
+    FX_OK(ferry_net_backward(p.whole));
+    FX_OK(ferry_net_backward(p.parts));
+    CU_ASSERT(blobs_apart(p.whole, p.parts, true) < 1e-4);
+}
+
+static void close_pair(struct pair p)
+{
+    ferry_net_close(p.whole);
+    ferry_net_close(p.parts);
     fx_end();
+}
+
+static void a_net_in_parts_computes_the_same(void)
+{
+    struct pair p = open_pair();
+
+    FX_OK(ferry_net_forward(p.whole, NULL));
+    run_in_parts(p.parts);
+    CU_ASSERT(blobs_apart(p.whole, p.parts, false) < 1e-5);
+    backward(p);
+    close_pair(p);
 }
 
 /* The results that backward needs come from the whole pass and from the part. */
 static void a_part_after_a_whole_pass_leaves_what_backward_needs(void)
 {
-    ferry_device *dev = fx_device();
-    ferry_net *whole = open_net(dev), *parts = open_net(dev);
+    struct pair p = open_pair();
 
-    FX_OK(ferry_net_forward(whole, NULL));
-    FX_OK(ferry_net_forward(parts, NULL));
-    FX_OK(ferry_net_forward_range(parts, "b", "cr", NULL));
-    FX_OK(ferry_net_backward(whole));
-    FX_OK(ferry_net_backward(parts));
-    CU_ASSERT(blobs_apart(whole, parts, true) < 1e-4);
-    FX_OK(ferry_net_clear_param_diffs(whole));
-    FX_OK(ferry_net_clear_param_diffs(parts));
-    FX_OK(ferry_net_forward(whole, NULL));
-    FX_OK(ferry_net_forward(parts, NULL));
-    FX_OK(ferry_net_backward(whole));
-    FX_OK(ferry_net_backward(parts));
-    CU_ASSERT(blobs_apart(whole, parts, true) < 1e-4);
-    ferry_net_close(whole);
-    ferry_net_close(parts);
-    fx_end();
+    forward(p);
+    FX_OK(ferry_net_forward_range(p.parts, "b", "cr", NULL));
+    backward(p);
+    FX_OK(ferry_net_clear_param_diffs(p.whole));
+    FX_OK(ferry_net_clear_param_diffs(p.parts));
+    forward(p);
+    backward(p);
+    close_pair(p);
 }
 
 /* A pass over the whole net multiplies BatchNorm's spread by Scale's factor, not the gradient. */
 static void a_backward_pass_in_parts_computes_the_same(void)
 {
-    ferry_device *dev = fx_device();
-    ferry_net *whole = open_net(dev), *parts = open_net(dev);
+    struct pair p = open_pair();
 
-    FX_OK(ferry_net_forward(whole, NULL));
-    FX_OK(ferry_net_forward(parts, NULL));
-    FX_OK(ferry_net_backward(whole));
-    for (int i = ferry_net_layer_count(parts); i-- > 0;) {
-        const char *name = ferry_layer_name(ferry_net_layer_at(parts, i));
+    forward(p);
+    FX_OK(ferry_net_backward(p.whole));
+    for (int i = ferry_net_layer_count(p.parts); i-- > 0;) {
+        const char *name = ferry_layer_name(ferry_net_layer_at(p.parts, i));
 
-        FX_OK(ferry_net_backward_range(parts, name, name));
+        FX_OK(ferry_net_backward_range(p.parts, name, name));
     }
-    CU_ASSERT(blobs_apart(whole, parts, true) < 1e-4);
-    ferry_net_close(whole);
-    ferry_net_close(parts);
-    fx_end();
+    CU_ASSERT(blobs_apart(p.whole, p.parts, true) < 1e-4);
+    close_pair(p);
 }
 
 static void a_part_shows_the_results_of_its_layers(void)
