@@ -316,8 +316,8 @@ static int copy_as_reals(struct quantizer *q, int *at, int value, struct ferry__
 /* ---- rewriting ------------------------------------------------------------------------------- */
 
 /*
- * Gets the grid of the ADD operand; if the steps do not allow its scale, or its zero, which the bias
- * cancels before the steps, the item reads a copy as F32.
+ * Gets the grid of the ADD operand; if the steps do not allow its scale, or its zero, which the
+ * bias cancels before the steps, the item reads a copy as F32.
  */
 static int take_added(struct quantizer *q, int *at, struct ferry__grid *out)
 {
