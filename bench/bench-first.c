@@ -43,8 +43,13 @@ static int run(const char *const *argv, double *out, int numbers)
 static int run_side(struct first *f, int side, int round)
 {
     const char *const ours[] = { bench_beside("child-net"), "first", f->text, f->weights, NULL };
-    const char *const theirs[] = { f->python, BENCH_SOURCE "/peer-first.py", side_names[side],
-                                   f->model, NULL };
+    const char *const theirs[] = { f->python,
+                                   BENCH_SOURCE "/peer-runtime.py",
+                                   side == OPENVINO ? "openvino" : "onnxruntime",
+                                   "f32",
+                                   f->model,
+                                   "first",
+                                   NULL };
     double got[3];
 
     if (run(side == FERRY ? ours : theirs, got, 3))
@@ -59,7 +64,7 @@ static int write_files(struct first *f, const struct net_text *n)
 {
     const char *const save[] = { bench_beside("child-net"), "save", f->text, f->weights, NULL };
     FILE *file = fopen(f->text, "w");
-    char command[1024];
+    const char *const export[] = { BENCH_FERRY, "export", f->text, f->weights, f->model, NULL };
     double size;
 
     if (!file)
@@ -68,9 +73,7 @@ static int write_files(struct first *f, const struct net_text *n)
     if (fclose(file) || run(save, &size, 1))
         return -1;
     f->size = size / 1024;
-    snprintf(command, sizeof command, "'%s' export '%s' '%s' '%s' >/dev/null 2>&1", BENCH_FERRY,
-             f->text, f->weights, f->model);
-    return system(command);
+    return bench_peer_finish(export);
 }
 
 static void add_rows(struct bench *b, struct first *f, int rounds)

@@ -38,8 +38,9 @@ typedef struct ferry_onnx_options {
     size_t property_count;
     /**
      * Convolutions and inner products whose input has a range (net_ranges.h) get QuantizeLinear and
-     * DequantizeLinear before it, and integer weights and biases with DequantizeLinear. These are
-     * the integers of ferry's own products. Excludes `half`; opset 13 or later.
+     * DequantizeLinear before it, and integer weights and biases with DequantizeLinear. Weights
+     * are those of ferry's own products; values have a zero point wherever it makes their steps
+     * finer. Excludes `half`; opset 13 or later.
      */
     bool quantized;
 } ferry_onnx_options;

@@ -8,6 +8,7 @@
 #include <ferry/net_ranges.h>
 #include <ferry/status.h>
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -343,13 +344,20 @@ bool ferry_net_is_float_only(const ferry_net *net, const char *layer)
     return k >= 0 && net->layers[k].float_only;
 }
 
+/* A step between levels; ranges too small for one have a step of 1. */
+static float step_of(float span, float levels)
+{
+    return span / levels >= FLT_MIN ? span / levels : 1;
+}
+
 struct ferry__grid ferry__grid_of(float least, float most, bool may_shift)
 {
     float reach = fmaxf(fabsf(least), fabsf(most)), span = fmaxf(most, 0) - fminf(least, 0);
+    float even = step_of(reach, 127), fine = step_of(span, 255);
 
     if (least >= 0)
-        return (struct ferry__grid){ FERRY_U8, reach > 0 ? reach / 255 : 1, 0 };
-    if (may_shift && span / 255 < reach / 127)
-        return (struct ferry__grid){ FERRY_U8, span / 255, rintf(-least / (span / 255)) };
-    return (struct ferry__grid){ FERRY_I8, reach / 127, 0 };
+        return (struct ferry__grid){ FERRY_U8, fine, 0 };
+    if (may_shift && fine < even)
+        return (struct ferry__grid){ FERRY_U8, fine, rintf(-least / fine) };
+    return (struct ferry__grid){ FERRY_I8, even, 0 };
 }

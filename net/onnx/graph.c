@@ -192,9 +192,9 @@ int ferry__onnx_float(struct ferry__onnx *o, double number)
     return ferry__onnx_floats(o, 0, NULL, &(float){ (float)number });
 }
 
-int ferry__onnx_zero(struct ferry__onnx *o, enum ferry__onnx_type type)
+int ferry__onnx_byte(struct ferry__onnx *o, enum ferry__onnx_type type, float number)
 {
-    return add_bytes(o, type, 0, NULL, &(float){ 0 }, sizeof(float));
+    return add_bytes(o, type, 0, NULL, &number, sizeof number);
 }
 
 int ferry__onnx_rounded(struct ferry__onnx *o, int rank, const int64_t *dims, const double *numbers)

@@ -135,8 +135,8 @@ int ferry__onnx_float(struct ferry__onnx *o, double number);
 int ferry__onnx_rounded(struct ferry__onnx *o, int rank, const int64_t *dims,
                         const double *numbers);
 
-/* A scalar 0 of a type of 8 bits. */
-int ferry__onnx_zero(struct ferry__onnx *o, enum ferry__onnx_type type);
+/* One integer of a type of 8 bits, as a scalar. */
+int ferry__onnx_byte(struct ferry__onnx *o, enum ferry__onnx_type type, float number);
 
 /* ---- nodes ---------------------------------------------------------------------------------- */
 

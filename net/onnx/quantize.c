@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Products with 8 bits in the form that ONNX's runtimes recognise: QuantizeLinear and
- * DequantizeLinear before the input, integer weights and biases with DequantizeLinear. The integers
- * are those of ferry's own products (net/passes/quantize.c, integers.c).
+ * DequantizeLinear before the input, integer weights and biases with DequantizeLinear. The weights
+ * are those of ferry's own products (net/passes/integers.c). Values have a zero point where it is
+ * finer, also before padding, which is a real 0 here.
  */
 #include "net/model/ranges.h"
 #include "net/onnx/graph.h"
@@ -30,12 +31,13 @@ int ferry__onnx_on_grid(struct ferry__onnx *o, int value, int bottom, double *ou
     b = &o->net->blobs[ferry__net_root(o->net, o->layer->bottoms[bottom])];
     if (!b->has_range)
         return value;
-    grid = ferry__grid_of(b->least, b->most, false);
+    grid = ferry__grid_of(b->least, b->most, true);
     *out_scale = (double)grid.scale;
     if (!o->values[value].on_grid) {
         in[0] = value;
         in[1] = ferry__onnx_float(o, (double)grid.scale);
-        in[2] = ferry__onnx_zero(o, grid.dtype == FERRY_U8 ? FERRY__ONNX_UINT8 : FERRY__ONNX_INT8);
+        in[2] = ferry__onnx_byte(o, grid.dtype == FERRY_U8 ? FERRY__ONNX_UINT8 : FERRY__ONNX_INT8,
+                                 grid.zero);
         in[0] = ferry__onnx_op(o, "QuantizeLinear", 3, in);
         in[0] = ferry__onnx_op(o, "DequantizeLinear", 3, in);
         if (!o->err)

@@ -83,10 +83,11 @@ static void put_little(unsigned char *out, uint64_t bits, size_t size)
 static uint64_t integer_of(const struct ferry__onnx_tensor *t, int64_t index, float value)
 {
     double step = t->steps ? t->steps[index / t->inner % t->channels] : 1;
-    double most = t->type == FERRY__ONNX_INT32 ? INT32_MAX : 127;
+    bool is_signed = t->type != FERRY__ONNX_UINT8;
+    double most = t->type == FERRY__ONNX_INT32 ? INT32_MAX : is_signed ? 127 : 255;
     double level = nearbyint((double)value / step);
 
-    return (uint64_t)(int64_t)(isnan(level) ? 0 : fmax(fmin(level, most), -most));
+    return (uint64_t)(int64_t)(isnan(level) ? 0 : fmax(fmin(level, most), is_signed ? -most : 0));
 }
 
 /* Encodes elements first … first + n − 1. */

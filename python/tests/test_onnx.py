@@ -277,12 +277,12 @@ def test_products_with_ranges_have_integers(tmp_path, device):
                                "Flatten", "QuantizeLinear", "DequantizeLinear", "DequantizeLinear", "DequantizeLinear",
                                "Gemm"]
     producer = {node.all(2)[0].decode(): node for node in model.nodes}
-    for operator, layer, scale, kind in (("Conv", "conv", 2 / 127, "i1"), ("Gemm", "last", 5.1 / 255, "u1")):
+    for operator, layer, scale, zero in (("Conv", "conv", 3 / 255, 170), ("Gemm", "last", 5.1 / 255, 0)):
         x, w, b = (producer[name.decode()] for name in model.node(operator).all(1))
         rounded = producer[x.all(1)[0].decode()]
         for node in (x, rounded):
             values = [model.tensors[name.decode()] for name in node.all(1)[1:]]
-            assert values[0] == np.float32(scale) and values[1] == 0 and values[1].dtype == kind
+            assert values[0] == np.float32(scale) and values[1] == zero and values[1].dtype == "u1"
         weight, bias = (np.asarray(blob.data).astype("f8") for blob in net.params[layer])
         steps = np.abs(weight.reshape(len(weight), -1)).max(1) / 127
         across = steps.reshape((-1,) + (1,) * (weight.ndim - 1))

@@ -321,6 +321,29 @@ static void values_outside_a_range_are_clamped_to_its_bound(void)
     close_both(b);
 }
 
+/* All values are then outside, and the output is that of zeros. */
+static void a_range_too_small_for_steps_gives_numbers(void)
+{
+    const float bounds[][2] = { { -1e-43f, 1e-44f }, { 0, 1e-44f }, { -1e-44f, 1e-43f } };
+    struct both b;
+    const float *y;
+    int64_t n, i;
+    size_t k;
+
+    if (!has_integers())
+        return;
+    b = open_both(INPUT CONV("c", "x", "y", "40", "3", ""), false);
+    for (k = 0; k < sizeof bounds / sizeof *bounds; k++) {
+        CU_ASSERT_EQUAL(ferry_net_set_range(b.integer, "x", bounds[k][0], bounds[k][1]), 0);
+        CU_ASSERT_EQUAL(ferry_net_forward(b.integer, NULL), 0);
+        y = output_of(b.integer, &n);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(y);
+        for (i = 0; i < n; i++)
+            CU_ASSERT(isfinite(y[i]));
+    }
+    close_both(b);
+}
+
 static void ranges_can_be_ignored_and_removed(void)
 {
     struct both b = open_both(patterns[1].text, true);
@@ -378,6 +401,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(integer_nets_are_close_to_f32),
     FERRY_TEST(one_product_is_within_its_bound),
     FERRY_TEST(values_outside_a_range_are_clamped_to_its_bound),
+    FERRY_TEST(a_range_too_small_for_steps_gives_numbers),
     FERRY_TEST(ranges_can_be_ignored_and_removed),
     FERRY_TEST(a_depthwise_convolution_that_reads_f32_stays_f32),
     FERRY_TEST(new_weights_are_rounded_again),
