@@ -205,6 +205,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/model/place.h \
 	%D%/model/ranges.c \
 	%D%/model/ranges.h \
+	%D%/model/ranges_layers.c \
 	%D%/model/rules.c \
 	%D%/model/save.c \
 	%D%/model/seed.c \

@@ -9,6 +9,14 @@
  * ranges removes the ranges that earlier files have set. ferry_net_save writes them into a
  * caffemodel. Parameters are F32 in the net and in the file.
  *
+ * A text or a caffemodel without that field may have Intel Caffe's field of Convolution and
+ * InnerProduct, `quantization_param`: scale_in, or 2 to the power of fl_layer_in, is the number of
+ * levels per unit of the layer's first bottom, which are 255 from 0, or with is_negative_input 127
+ * on each side of 0; with force_u8_input the range is 0 to 255. scale_out and fl_layer_out hold for
+ * the first top, unless a reader of it states a range. Layers without the field, and those whose
+ * bw_layer_in or bw_params is not 8, are then computed in F32. Scales of weights follow from the
+ * weights. FERRY_EFORMAT for a scale that is missing or not above 0.
+ *
  * A range without negative values has 256 levels from 0 to its greatest value. Any other has 256
  * from its least to its greatest value if no convolution and no average that reads it has padding,
  * and otherwise 127 on each side of 0, up to its greatest absolute value.

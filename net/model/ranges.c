@@ -157,6 +157,18 @@ static int check_names(const ferry_net *net, const ferry_proto *quantization)
     return 0;
 }
 
+/* Takes over the ranges that the layers of the definition state. */
+static int begin_layers(ferry_net *net, bool is_text)
+{
+    ferry_proto *made;
+    int err = ferry__ranges_of_layers(net->proto, &made);
+
+    if (made)
+        (void)take(net, made, !is_text);
+    ferry_proto_close(made);
+    return err;
+}
+
 /*
  * Takes over the ranges of the net's definition. Names of a binary file are not checked, since
  * tools that rename its layers may not know the field.
@@ -165,8 +177,11 @@ int ferry__ranges_begin(ferry_net *net)
 {
     const ferry_proto *quantization = ferry_proto_message(net->proto, "quantization", 0);
     bool is_text = ferry_proto_get_form(net->proto) == FERRY_PROTO_TEXT;
-    int err = ferry__ranges_check(net, quantization);
+    int err;
 
+    if (ferry_proto_value_count(net->proto, "quantization") == 0)
+        return begin_layers(net, is_text);
+    err = ferry__ranges_check(net, quantization);
     if (!err && is_text)
         err = check_names(net, quantization);
     if (err)
@@ -183,7 +198,16 @@ int ferry__ranges_read(const char *path, ferry_proto **out)
     const struct ferry__proto_field *field =
         ferry__proto_field_of(&ferry__proto_NetParameter, "quantization", strlen("quantization"));
 
-    return ferry__proto_read_field(path, field, out);
+    ferry_proto *net;
+    int err = ferry__proto_read_field(path, field, out);
+
+    if (err || *out)
+        return err;
+    err = ferry__proto_read_layers(path, "quantization_param", &net);
+    if (!err && net)
+        err = ferry__ranges_of_layers(net, out);
+    ferry_proto_close(net);
+    return err;
 }
 
 /* ---- sharing and saving ---------------------------------------------------------------------- */

@@ -27,9 +27,16 @@ struct ferry__grid ferry__grid_of(float least, float most, bool may_shift);
 int ferry__ranges_begin(ferry_net *net);
 
 /*
- * Reads the `quantization` of a file of weights, without its layers; the caller closes it. *out is
- * NULL for a file without the field, such as each that is not a caffemodel. FERRY_EIO,
- * FERRY_EFORMAT.
+ * Makes a `quantization` of the ranges that layers of a NetParameter state; the caller closes it.
+ * *out is NULL if no layer states any. FERRY_EFORMAT, with the position, for a scale that is
+ * missing or not valid; FERRY_ENOMEM.
+ */
+int ferry__ranges_of_layers(const ferry_proto *net, ferry_proto **out);
+
+/*
+ * Reads the `quantization` of a file of weights, or else makes it of the ranges that its layers
+ * state; the caller closes it. *out is NULL for a file without either, such as each that is not a
+ * caffemodel. FERRY_EIO, FERRY_EFORMAT, FERRY_ENOMEM.
  */
 int ferry__ranges_read(const char *path, ferry_proto **out);
 

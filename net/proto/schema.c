@@ -51,6 +51,16 @@ static const char *alias_of(uint32_t number, const char *layer_type)
     return NULL;
 }
 
+/*
+ * Whether a layer of that type has the field. Only Intel Caffe's convolutions and inner products
+ * have ranges; other forks use their number for messages of their own layer types.
+ */
+static bool is_for_layer(const struct ferry__proto_field *field, const char *layer_type)
+{
+    return field->message != &ferry__proto_LayerQuantizationParameter ||
+           strcmp(layer_type, "Convolution") == 0 || strcmp(layer_type, "InnerProduct") == 0;
+}
+
 const struct ferry__proto_field *
 ferry__proto_field_numbered(const struct ferry__proto_message *type, uint32_t number,
                             const char *layer_type)
@@ -62,7 +72,7 @@ ferry__proto_field_numbered(const struct ferry__proto_message *type, uint32_t nu
             return ferry__proto_field_of(type, alias, strlen(alias));
     }
     for (size_t i = 0; number != 0 && i < type->count; i++)
-        if (type->fields[i].number == number)
+        if (type->fields[i].number == number && is_for_layer(&type->fields[i], layer_type))
             return &type->fields[i];
     return NULL;
 }

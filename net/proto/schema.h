@@ -177,6 +177,7 @@ extern const struct ferry__proto_alias ferry__proto_aliases[];
     X(BNParameter)                    \
     X(DetectionOutputParameter)       \
     X(InterpParameter)                \
+    X(LayerQuantizationParameter)     \
     X(NonMaximumSuppressionParameter) \
     X(NormalizeBBoxParameter)         \
     X(NormalizedBBox)                 \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Messages of forks: SSD's, Fast and Faster R-CNN's, R-FCN's, SegNet's and ENet's, DeepLab's,
- * ShuffleNet's. Numbers and defaults are OpenCV's where OpenCV has the message, else the fork's
- * own.
+ * ShuffleNet's, Intel Caffe's. Numbers and defaults are OpenCV's where OpenCV has the message, else
+ * the fork's own.
  */
 #include "net/proto/schema_tables.h"
 
@@ -134,6 +134,28 @@ static const struct ferry__proto_field shuffle_channel_fields[] = {
     WITH(1, UINT32, "group", 1),
 };
 DEFINE(ShuffleChannelParameter, shuffle_channel_fields);
+
+static const struct ferry__proto_name precision_names[] = {
+    { "DYNAMIC_FIXED_POINT", 0 },
+};
+ENUM(precision, "Precision");
+
+static const struct ferry__proto_name rounding_names[] = {
+    { "NEAREST", 0 },
+};
+ENUM(rounding, "Rounding");
+
+/* Intel Caffe's QuantizationParameter; ferry's own message has that name. */
+static const struct ferry__proto_field layer_quantization_fields[] = {
+    CHOICE(1, precision, "precision", 0),  CHOICE(2, rounding, "rounding_scheme", 0),
+    WITH(3, UINT32, "bw_layer_in", 32),    WITH(4, UINT32, "bw_layer_out", 32),
+    WITH(5, UINT32, "bw_params", 32),      MANY(6, INT32, "fl_layer_in"),
+    MANY(7, INT32, "fl_layer_out"),        MANY(8, INT32, "fl_params"),
+    MANY(20, FLOAT, "scale_in"),           MANY(21, FLOAT, "scale_out"),
+    MANY(22, FLOAT, "scale_params"),       ONE(23, BOOL, "is_negative_input"),
+    ONE(24, BOOL, "force_u8_input"),
+};
+DEFINE(LayerQuantizationParameter, layer_quantization_fields);
 
 /* The aliases. In Caffe, 147 and 148 are Swish and Clip; 200 and above are SSD's own numbers. */
 const struct ferry__proto_alias ferry__proto_aliases[] = {

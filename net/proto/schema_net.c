@@ -154,6 +154,7 @@ static const struct ferry__proto_field layer_fields[] = {
     FORK_MESSAGE(149, NormalizeBBoxParameter, "norm_param", "SSD"),
     FORK_MESSAGE(148, PermuteParameter, "permute_param", "SSD"),
     FORK_MESSAGE(150, PriorBoxParameter, "prior_box_param", "SSD"),
+    FORK_MESSAGE(158, LayerQuantizationParameter, "quantization_param", "Intel Caffe"),
     FORK_MESSAGE(201, ProposalParameter, "proposal_param", "Faster R-CNN"),
     FORK_MESSAGE(10002, PSROIPoolingParameter, "psroi_pooling_param", "R-FCN"),
     FORK_MESSAGE(8266711, ROIPoolingParameter, "roi_pooling_param", "Fast R-CNN"),

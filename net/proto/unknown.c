@@ -69,8 +69,9 @@ int ferry__parser_unknown(struct ferry__parser *parser, ferry_proto *p,
 
     if (err || !p->type)
         return err;
-    if (field && p->type == &ferry__proto_NetParameter) /* every net reads ferry's own fields */
-        return FERRY_OK;
+    if (field && (p->type == &ferry__proto_NetParameter ||
+                  field->message == &ferry__proto_LayerQuantizationParameter))
+        return FERRY_OK; /* every net reads the fields of ranges */
     if (!parser->claimed && is_claimed(parser, p, name)) {
         parser->claimed = true;
         return FERRY_OK;

@@ -119,6 +119,8 @@ static void a_field_number_shared_by_forks_is_resolved_by_layer_type(void)
         { 149, "Normalize", "norm_param" },
         { 201, "Proposal", "proposal_param" },
         { 8266711, "ROIPooling", "roi_pooling_param" },
+        { 158, "Convolution", "quantization_param" },
+        { 158, "InnerProduct", "quantization_param" },
     };
 
     for (size_t i = 0; i < FERRY_TEST_COUNT(fields); i++) {
@@ -133,6 +135,23 @@ static void a_field_number_shared_by_forks_is_resolved_by_layer_type(void)
             ferry_proto_value_count(ferry_proto_message(p, "layer", 0), fields[i].field), 1);
         ferry_proto_close(p);
     }
+}
+
+/* Number 158 is Intel Caffe's quantization_param in products only. */
+static void a_number_of_another_fork_is_not_quantization(void)
+{
+    struct msg layer = { .size = 0 }, net;
+    const char *line = "";
+    ferry_proto *p;
+
+    put_varint(&layer, 158, 5); /* Intel's field is a message */
+    put_string(&layer, 2, "WingLoss");
+    net = net_around(&layer);
+    p = wire_of("NetParameter", net.at, net.size);
+    CU_ASSERT_EQUAL(ferry_proto_note_at(p, 0, NULL, &line), FERRY_OK);
+    CU_ASSERT_STRING_EQUAL(line,
+                           "ferry: t.caffemodel: LayerParameter has no field 158; it is ignored");
+    ferry_proto_close(p);
 }
 
 static void unknown_fields_are_noted_once(void)
@@ -459,6 +478,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(every_kind_of_value_is_read),
     FERRY_TEST(the_last_of_several_values_is_used_and_messages_are_merged),
     FERRY_TEST(a_field_number_shared_by_forks_is_resolved_by_layer_type),
+    FERRY_TEST(a_number_of_another_fork_is_not_quantization),
     FERRY_TEST(unknown_fields_are_noted_once),
     FERRY_TEST(the_number_of_notes_is_limited),
     FERRY_TEST(malformed_data_are_named),
