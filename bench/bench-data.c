@@ -107,7 +107,7 @@ static void measure(struct bench *b, ferry_net *plain, ferry_net *ahead)
  * the time of an iteration compared with those of reading alone and computing alone, medians of a
  * few phases of each in turn. The shorter of the two is the largest possible overlap, if processors
  * are not threads of one core. Also the time of the data layer's forward passes, which wait for
- * batches that are not ready (doc/design/training.md, "Measured effect of prefetch").
+ * batches that are not ready (doc/design/training.md, "Scheduling of the prefetch thread").
  */
 
 #define IMAGES 64

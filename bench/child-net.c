@@ -64,7 +64,7 @@ static int fill(ferry_net *net)
 
 static int train(ferry_device *device, const char *path, const char *weights)
 {
-    ferry_solver_options o = { .struct_size = sizeof o };
+    ferry_solver_options o = { .struct_size = sizeof o, .plan_training = true };
     ferry_solver *solver = NULL;
     char text[4096], line[64];
     long before = kib_of("VmHWM:");

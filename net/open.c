@@ -102,11 +102,13 @@ static int apply(ferry_net *net, const ferry_net_options *o)
     net->seed = o->seed ? o->seed : 1;
     net->backward = net->phase == FERRY_PHASE_TRAIN || o->backward;
     net->debug = ferry_proto_boolean(net->proto, "debug_info", 0);
-    net->keep_all = net->backward || net->debug || is_kept(o, "*");
-    net->plan = !net->keep_all && !o->no_plan;
+    net->plan_training = net->backward && o->plan_training && !net->debug && !is_kept(o, "*");
+    net->keep_all =
+        (net->backward && !net->plan_training) || net->debug || is_kept(o, "*");
+    net->plan = !net->keep_all && !net->backward && !o->no_plan;
     net->only = o->only && !net->backward;
     net->quantize = net->phase == FERRY_PHASE_TEST && !o->ignore_quantization;
-    net->fuse = !net->keep_all && !o->no_fuse;
+    net->fuse = !net->keep_all && !net->backward && !o->no_fuse;
     err = find_precision(o, &net->math);
     if (err)
         return err;

@@ -46,8 +46,8 @@ typedef enum ferry_precision {
  * product; they are folded again when the weights change. Activations and sums become epilogues of
  * the preceding operation. Convolutions may use Winograd's algorithm (FERRY_MATH_WINOGRAD). Results
  * agree within rounding. Some blobs then have no contents, and ferry_net_blob_find returns NULL for
- * them; inputs, outputs and the blobs in `keep` always have contents. In TRAIN, and with
- * `backward`, all blobs have contents, except in-place results during a pass over the whole net.
+ * them; inputs, outputs and the blobs in `keep` always have contents. In TRAIN and with `backward`,
+ * without plan_training, all blobs have contents, except in-place results of whole passes.
  */
 typedef struct ferry_net_options {
     size_t struct_size; /* sizeof(ferry_net_options) of the caller */
@@ -84,6 +84,13 @@ typedef struct ferry_net_options {
                            * stored */
     bool ignore_quantization; /* computes in F32 in spite of known ranges (net_ranges.h) */
     ferry_precision precision; /* the precision of convolutions and inner products */
+    /**
+     * Plans the memory of forward and backward together, with the same results: data and diffs of
+     * blobs that are not inputs, outputs or in `keep` share memory and have no contents. Each
+     * ferry_net_backward then requires a ferry_net_forward of its own, and neither runs a part of
+     * the net. Ignored with "*" in `keep`, with debug_info in the text, and without backward.
+     */
+    bool plan_training;
 } ferry_net_options;
 
 /**
@@ -224,7 +231,7 @@ FERRY_API int ferry_net_forward(ferry_net *net, double *out_loss);
  * Runs the forward pass from layer `from` to layer `to`, by name, inclusive; NULL means the first
  * and the last. As in Caffe, other layers are not reshaped: shapes after `to` need not match the
  * inputs. FERRY_EINVAL for an unknown name, for the wrong order, and for a partial range in TEST
- * unless `keep` is "*". [ForwardFromTo]
+ * or with plan_training unless `keep` is "*". [ForwardFromTo]
  */
 FERRY_API int ferry_net_forward_range(ferry_net *net, const char *from, const char *to,
                                       double *out_loss);
@@ -236,19 +243,19 @@ FERRY_API int ferry_net_forward_range(ferry_net *net, const char *from, const ch
  *
  * The pass starts from the diffs of tops that no layer differentiates. The diff of a top with a
  * loss weight is that weight, unless the program writes another; any other diff never written is
- * zeros. Afterwards the diff of an in-place blob is the gradient of its contents before the
- * in-place layers.
+ * zeros. Afterwards the diff of an in-place blob is that of its contents before these layers.
  *
- * FERRY_EINVAL for a TEST net opened without `backward`, and if shapes have changed since the
- * forward pass; FERRY_EUNSUPPORTED, with the layer, if a loss depends on a bottom that its layer
- * cannot differentiate (labels, ArgMax). After a failure the diffs being written are lost.
+ * FERRY_EINVAL for a TEST net opened without `backward`, if shapes have changed since forward, and
+ * with plan_training if a backward pass followed that forward; FERRY_EUNSUPPORTED, with the layer,
+ * if a loss depends on a bottom that its layer cannot differentiate (labels, ArgMax). After a
+ * failure the diffs being written are lost.
  */
 FERRY_API int ferry_net_backward(ferry_net *net);
 
 /**
  * Runs the backward pass from layer `from` back to layer `to`, by name, inclusive; NULL means the
  * last and the first. Uses the diffs of the tops of `from` as they are. FERRY_EINVAL for an unknown
- * name and for the wrong order. [BackwardFromTo]
+ * name, the wrong order, and a partial range with plan_training. [BackwardFromTo]
  */
 FERRY_API int ferry_net_backward_range(ferry_net *net, const char *from, const char *to);
 
@@ -272,7 +279,7 @@ FERRY_API int ferry_net_seed(ferry_net *net, uint64_t seed);
 /**
  * With true, further passes log the means of absolute values of the tops and parameters of each
  * layer, and of the diffs that it computes, as debug_info in a text does; with false they do not.
- * FERRY_EINVAL for a TEST net that was opened without "*" in `keep`. [set_debug_info]
+ * FERRY_EINVAL for a TEST or plan_training net without "*" in `keep`. [set_debug_info]
  */
 FERRY_API int ferry_net_set_debug(ferry_net *net, bool on);
 

@@ -62,8 +62,18 @@ static int check(const ferry_net *net, int first, int last)
         return ferry_error_set(FERRY_EINVAL,
                                "net \"%s\": it is in phase TEST and was opened without `backward`",
                                net->name);
+    if (net->plan_training && (first > 0 || last < net->n_layers - 1))
+        return ferry_error_set(FERRY_EINVAL,
+                               "net \"%s\": running a part of it backward excludes plan_training, "
+                               "by which its blobs share memory",
+                               net->name);
     if (!is_ready(net, first, last))
         return ferry_error_set(FERRY_EINVAL, "net \"%s\": its shapes have changed since forward",
+                               net->name);
+    if (net->plan_training && !net->forwarded)
+        return ferry_error_set(FERRY_EINVAL,
+                               "net \"%s\": with plan_training each backward pass requires a "
+                               "forward pass of its own",
                                net->name);
     for (i = 0; i < net->n_layers; i++) {
         const ferry_layer *layer = &net->layers[i];
@@ -151,6 +161,7 @@ static int backward(ferry_net *net, int first, int last)
         err = ferry__layer_failed(&net->layers[i], seed(&net->layers[i]));
     if (err)
         return err;
+    net->forwarded = false;
     net->traced = ferry_trace_is_on();
     ferry__submission_init(&s, net->runs, FERRY__NET_RUNS, net->uses, FERRY__NET_USES);
     for (i = net->stage_count; !err && i-- > 0;)

@@ -137,6 +137,7 @@ int ferry__stage_choose(ferry_net *net, struct ferry__stage *stage)
     }
     p->used = ++net->clock;
     stage->now = p;
+    net->forwarded = false;
     mark_gone(p);
     return 0;
 }

@@ -149,6 +149,8 @@ static ferry_memory *part_of(const struct ferry__program *p, const struct ferry_
     const struct ferry__use *use = &item->out[k];
     const ferry_blob *blob = use->value < 0 ? use->blob : p->values[use->value].blob;
 
+    if (use->value >= 0 && !p->values[use->value].own)
+        return NULL;
     if (item->call || item->dropped || adds(&item->op) || !blob ||
         (ferry_operand_is_plain(&item->op.out[k]) && !use->start &&
          elements_of(&item->op.out[k]) == ferry_blob_element_count(blob)))

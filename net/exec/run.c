@@ -211,6 +211,7 @@ static int forward(ferry_net *net, int first, int last, double *out_loss)
         err = ferry__running_save(net, first, last);
     if (err)
         return err;
+    net->forwarded = false;
     net->in_parts |= net->debug || first > 0 || last < net->n_layers - 1;
     net->traced = ferry_trace_is_on();
     err = run_stages(net, first, last);
@@ -219,6 +220,7 @@ static int forward(ferry_net *net, int first, int last, double *out_loss)
         err = loss_of(net, first, last, &loss);
     if (err)
         return ferry__running_restore(net, first, last, err);
+    net->forwarded = true;
     if (out_loss)
         *out_loss = loss;
     return 0;

@@ -146,6 +146,9 @@ struct ferry_net {
     bool backward;                   /* the net can run backward */
     bool in_parts;                   /* a pass has run a part of it: in-place results are visible */
     bool keep_all, plan, fuse, only; /* from the options and the phase */
+    bool plan_training;              /* forward and backward share planned memory */
+    bool forwarded;                  /* with plan_training: the arenas have the results of a forward
+                                      * pass that backward has not used */
     bool quantize;                   /* programs use the ranges of blobs */
     uint32_t math;                   /* FERRY_MATH_… of convolutions and inner products */
     bool outdated;                   /* the ranges changed, so that existing programs do not fit */

@@ -240,16 +240,20 @@ static int grow(ferry_net *net, const struct ferry__value *v)
     return 0;
 }
 
-int ferry__pass_arena(struct ferry__program *p)
+int ferry__arena_place(struct ferry__program *p)
 {
-    int i, err;
+    int i, err = place(p);
 
-    find_lifetimes(p);
-    err = place(p);
     for (i = 0; !err && i < p->n_values; i++)
         if (is_placed(&p->values[i]))
             err = grow(p->net, &p->values[i]);
     return err;
+}
+
+int ferry__pass_arena(struct ferry__program *p)
+{
+    find_lifetimes(p);
+    return ferry__arena_place(p);
 }
 
 int ferry__arenas_begin(ferry_net *net)

@@ -409,7 +409,7 @@ int ferry__pass_fuse(struct ferry__program *p)
         err = join(p, i);
     for (i = 0; !err && p->net->fuse && i < p->n_items; i++)
         err = join_elements(p, i);
-    if (!p->net->plan)
+    if (!p->net->plan && !p->net->plan_training)
         show_unplanned(p);
     return err;
 }

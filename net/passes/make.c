@@ -21,6 +21,7 @@ static int (*const passes[])(struct ferry__program *) = {
     ferry__pass_train,   /* writes results where backward keeps them */
     ferry__pass_prepare, /* creates and prepares the operations on their devices */
     ferry__pass_differentiate,
+    ferry__pass_share, /* assigns memory to the values of a planned training pass */
 };
 
 static int no_memory(void)

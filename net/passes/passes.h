@@ -36,6 +36,8 @@ int ferry__pass_train(struct ferry__program *p);
 int ferry__pass_prepare(struct ferry__program *p);
 /* Creates and prepares the items of the backward pass; none if the net does not run backward. */
 int ferry__pass_differentiate(struct ferry__program *p);
+/* Assigns memory to the values of forward and backward together, if the net plans both. */
+int ferry__pass_share(struct ferry__program *p);
 
 /* ---- fuse.c ---- */
 
@@ -93,6 +95,12 @@ void ferry__integers_end(ferry_net *net);
 
 /* ---- arena.c ---- */
 
+/*
+ * Places the values that are not stored in their blobs' memory, by their lifetimes, and grows the
+ * net's arenas. FERRY_ENOMEM and the errors of ferry_memory_create; arenas are then as before or
+ * larger.
+ */
+int ferry__arena_place(struct ferry__program *p);
 /* The memory of the arena block that contains a value; NULL if there is none. */
 ferry_memory *ferry__arena_of(const ferry_net *net, const struct ferry__value *v);
 /*

@@ -26,14 +26,15 @@ class Net(Held):
     folder `allow_write`, and nowhere without it. With `precision` "bf16" convolutions and inner products may
     round to BF16 if that is faster on the device; with "f32" they do not; by default FERRY_PRECISION decides.
     `text` replaces the contents of the file, whose path is then only a name. With `share_inputs` forward reads
-    the caller's arrays without a copy: see there.
+    the caller's arrays without a copy: see there. With `plan_training` the blobs of a net that runs backward
+    share memory too, data and diffs, as far as `keep` permits; each backward then requires a forward.
 
     Blobs of a net live as long as the net and keep it alive: they may outlive this object. One thread at a
     time may use a net."""
 
     def __init__(self, device, prototxt, weights=None, *, phase="test", keep=(), backward=False,
                  place=None, level=0, stages=(), seed=0, allow_write=None, text=None, plan=True, fuse=True,
-                 only=False, precision=None, share_inputs=False):
+                 only=False, precision=None, share_inputs=False, plan_training=False):
         if phase not in _abi.PHASES:
             raise InvalidArgument(f"phase {phase!r}: expected one of {', '.join(_abi.PHASES)}")
         if precision not in _abi.PRECISIONS:
@@ -46,7 +47,7 @@ class Net(Held):
                                   no_fuse=not fuse, only=bool(only), keep=kept,
                                   keep_count=len(kept), backward=int(backward), level=level, stages=stages,
                                   stage_count=len(stages), seed=seed, allow_write=encoded(allow_write),
-                                  precision=_abi.PRECISIONS[precision])
+                                  precision=_abi.PRECISIONS[precision], plan_training=bool(plan_training))
         pointer = out_pointer(lib.ferry_net_open, device._use(), encoded(prototxt), ctypes.byref(options))
         self._handle = Handle(pointer, lib.ferry_net_close, (device._use(),))
         self._loss = None

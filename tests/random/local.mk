@@ -46,6 +46,7 @@ TESTS += $(NETS_TEST)
 %C%_test_random_nets_SOURCES = \
 	%D%/nets-layers.c \
 	%D%/nets-make.c \
+	%D%/nets-train.c \
 	%D%/nets.h \
 	%D%/test-random-nets.c
 %C%_test_random_nets_LDADD = $(NET_LIBS)

@@ -2,9 +2,13 @@
 #ifndef FERRY_TEST_RANDOM_NETS_H
 #define FERRY_TEST_RANDOM_NETS_H
 
+#include <ferry/blob.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct ferry_net;
 
 /*
  * Random nets: directed graphs of layers with matching shapes, each determined by a seed. Axis 0 of
@@ -38,6 +42,23 @@ struct net_maker {
  * net.
  */
 void net_make(struct net_maker *m, uint64_t seed, int most);
+
+/* ---- contents and comparison (test-random-nets.c) ---- */
+
+/* Fills the parameters, so that values keep their magnitude from layer to layer. */
+void net_fill_params(struct net_maker *dice, struct ferry_net *net);
+/* Fills a blob with numbers from low to high. */
+void net_fill(struct net_maker *dice, ferry_blob *b, double low, double high);
+/* Whether two arrays of n numbers agree within rounding; prints their name if they do not. */
+bool net_same(const char *name, const float *x, const float *y, int64_t n);
+
+/* ---- training (nets-train.c) ---- */
+
+/*
+ * Trains the net of a seed with and without plan_training. Returns its number of layers; 0 if
+ * losses or gradients differed, and prints the net with `print`.
+ */
+int net_run_training(uint64_t seed, int layers, bool print);
 
 /* ---- helpers of the layers (nets-make.c) ---- */
 

@@ -15,7 +15,8 @@
  * test-random-nets [--seconds N] [--seed N] [--layers N]
  *
  * Random nets on each backend: a planned and fused net is compared with the same net with the same
- * parameters, in which every layer computes into memory of its own. N seconds on each backend (0.3;
+ * parameters, in which every layer computes into memory of its own; then a net that trains with
+ * plan_training with one that trains without. N seconds on each backend (0.3;
  * FERRY_TEST_QUICK: 0.15), half of them with fixed nets; after these, FERRY_TEST_SEED or the time
  * of day is the first seed. The first net that fails is reduced to as few layers as fail, and
  * printed. With a seed it is that one net, with --layers the beginning of it.
@@ -40,7 +41,7 @@ struct pair {
 
 /* ---- contents ------------------------------------------------------------------------------- */
 
-static void fill(struct net_maker *dice, ferry_blob *b, double low, double high)
+void net_fill(struct net_maker *dice, ferry_blob *b, double low, double high)
 {
     float *to = ferry_blob_overwrite_host_data(b);
 
@@ -50,7 +51,7 @@ static void fill(struct net_maker *dice, ferry_blob *b, double low, double high)
 }
 
 /* Matrices that preserve the magnitude of their operand; other parameters may be variances. */
-static void fill_params(struct net_maker *dice, ferry_net *net)
+void net_fill_params(struct net_maker *dice, ferry_net *net)
 {
     for (int i = 0; i < ferry_net_layer_count(net); i++)
         for (int k = 0; k < ferry_net_param_count(net, i); k++) {
@@ -58,9 +59,9 @@ static void fill_params(struct net_maker *dice, ferry_net *net)
             double fan = (double)ferry_blob_element_count(b) / (double)ferry_blob_dim(b, 0);
 
             if (ferry_blob_rank(b) > 1)
-                fill(dice, b, -sqrt(3 / fan), sqrt(3 / fan));
+                net_fill(dice, b, -sqrt(3 / fan), sqrt(3 / fan));
             else
-                fill(dice, b, 0.2, 1.2);
+                net_fill(dice, b, 0.2, 1.2);
         }
 }
 
@@ -74,24 +75,18 @@ static int fill_inputs(struct pair *p, int round)
 
     if (err)
         return err;
-    fill(&p->made, from, -1, 1);
+    net_fill(&p->made, from, -1, 1);
     return ferry_blob_copy_from(to, from, FERRY_COPY_RESHAPE);
 }
 
 /* ---- comparing ------------------------------------------------------------------------------ */
 
 /* Values that are too large for a meaningful comparison are skipped. */
-static bool same_contents(ferry_blob *a, ferry_blob *b)
+bool net_same(const char *name, const float *x, const float *y, int64_t n)
 {
-    const float *x = a ? ferry_blob_host_data(a) : NULL;
-    const float *y = b ? ferry_blob_host_data(b) : NULL;
     double most = 0.1, worst = 0; /* only rounding errors may be left of sums of about 1 */
 
-    if (!x || !y || !ferry_blob_shape_equals(a, b)) {
-        printf("     %s: %s\n", a ? ferry_blob_name(a) : "?", ferry_last_error());
-        return false;
-    }
-    for (int64_t i = 0; i < ferry_blob_element_count(a); i++) {
+    for (int64_t i = 0; i < n; i++) {
         double far = fabs((double)x[i] - (double)y[i]);
 
         if (!(fabs((double)x[i]) < 1e15))
@@ -101,7 +96,18 @@ static bool same_contents(ferry_blob *a, ferry_blob *b)
     }
     if (worst <= 1e-4 * most)
         return true;
-    printf("     %s: off by %g of %g\n", ferry_blob_name(a), worst, most);
+    printf("     %s: off by %g of %g\n", name, worst, most);
+    return false;
+}
+
+static bool same_contents(ferry_blob *a, ferry_blob *b)
+{
+    const float *x = a ? ferry_blob_host_data(a) : NULL;
+    const float *y = b ? ferry_blob_host_data(b) : NULL;
+
+    if (x && y && ferry_blob_shape_equals(a, b))
+        return net_same(ferry_blob_name(a), x, y, ferry_blob_element_count(a));
+    printf("     %s: %s\n", a ? ferry_blob_name(a) : "?", ferry_last_error());
     return false;
 }
 
@@ -138,7 +144,7 @@ static int open_pair(struct pair *p)
         err = ferry_net_open(fx_device(), "net.prototxt", &o, &p->planned);
     if (err)
         return err;
-    fill_params(&p->made, p->plain);
+    net_fill_params(&p->made, p->plain);
     return ferry_net_share(p->planned, p->plain);
 }
 
@@ -188,15 +194,15 @@ static int run_net(uint64_t seed, int layers, bool print)
 }
 
 /* The shortest beginning that also fails; the whole net, unless the device caused the failure. */
-static bool check_net(uint64_t seed, int *layers)
+static bool check_net(int (*run)(uint64_t, int, bool), uint64_t seed, int *layers)
 {
-    int had = run_net(seed, asked.layers, false);
+    int had = run(seed, asked.layers, false);
 
     *layers += had;
     for (int n = 1; !had && n <= asked.layers; n++)
-        if (!run_net(seed, n, n == asked.layers)) {
+        if (!run(seed, n, n == asked.layers)) {
             if (n < asked.layers)
-                run_net(seed, n, true);
+                run(seed, n, true);
             return false;
         }
     return had > 0;
@@ -212,7 +218,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void planned_nets_compute_the_same_as_their_layers(void)
+static void check_nets(int (*run)(uint64_t, int, bool))
 {
     double start = now();
     uint64_t seed = asked.one ? asked.seed : 1;
@@ -224,12 +230,22 @@ static void planned_nets_compute_the_same_as_their_layers(void)
             fresh = true;
             seed = asked.seed;
         }
-        good = check_net(seed++, &layers);
+        good = check_net(run, seed++, &layers);
         nets++;
     }
     printf("     %d nets of %d layers in %.1f s\n", nets, layers, now() - start);
     CU_ASSERT_TRUE(good);
     fx_end();
+}
+
+static void planned_nets_compute_the_same_as_their_layers(void)
+{
+    check_nets(run_net);
+}
+
+static void nets_with_planned_training_have_the_same_gradients(void)
+{
+    check_nets(net_run_training);
 }
 
 static bool read_arguments(int argc, char **argv)
@@ -249,6 +265,7 @@ static bool read_arguments(int argc, char **argv)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(planned_nets_compute_the_same_as_their_layers),
+    FERRY_TEST(nets_with_planned_training_have_the_same_gradients),
 };
 
 int main(int argc, char **argv)

@@ -36,10 +36,13 @@ static const char text[] =
 /* Gradients of some parameters and of x, from a net without failures. */
 static float wanted[GRADIENTS];
 
+static bool plans; /* the nets of the case have plan_training */
+
 static int open_net(ferry_net **out)
 {
     ferry_net_options o = { .struct_size = sizeof o, .text = text, .text_size = strlen(text) };
 
+    o.plan_training = plans;
     return ferry_net_open(fx_device(), "net.prototxt", &o, out);
 }
 
@@ -269,15 +272,48 @@ static void an_asynchronous_failure_is_reported_and_no_gradient_is_wrong(void)
     fail_each_late(control, sim, SIM_CALL_MEMCPY);
 }
 
+/* ---- the same with plan_training ------------------------------------------------------------- */
+
+static void run_planned(void (*run)(void))
+{
+    plans = true;
+    run();
+    plans = false;
+}
+
+static void every_allocation_of_a_planned_iteration_may_fail(void)
+{
+    run_planned(every_allocation_of_an_iteration_may_fail);
+}
+
+static void a_settled_planned_iteration_allocates_nothing(void)
+{
+    run_planned(a_settled_iteration_allocates_nothing);
+}
+
+static void a_device_failure_fails_the_planned_iteration_and_the_next_one_is_right(void)
+{
+    run_planned(a_device_failure_fails_the_iteration_and_the_next_one_is_right);
+}
+
+static void an_asynchronous_failure_in_a_planned_iteration_is_reported(void)
+{
+    run_planned(an_asynchronous_failure_is_reported_and_no_gradient_is_wrong);
+}
+
 static const ferry_test_case memory[] = {
     FERRY_TEST(every_allocation_of_opening_may_fail),
     FERRY_TEST(every_allocation_of_an_iteration_may_fail),
     FERRY_TEST(a_settled_iteration_allocates_nothing),
+    FERRY_TEST(every_allocation_of_a_planned_iteration_may_fail),
+    FERRY_TEST(a_settled_planned_iteration_allocates_nothing),
 };
 
 static const ferry_test_case failures[] = {
     FERRY_TEST(a_device_failure_fails_the_iteration_and_the_next_one_is_right),
     FERRY_TEST(an_asynchronous_failure_is_reported_and_no_gradient_is_wrong),
+    FERRY_TEST(a_device_failure_fails_the_planned_iteration_and_the_next_one_is_right),
+    FERRY_TEST(an_asynchronous_failure_in_a_planned_iteration_is_reported),
 };
 
 int main(int argc, char **argv)

@@ -310,6 +310,7 @@ int cmd_time(const struct tool_command *self, int argc, char **argv)
     } else {
         r.prototxt = argv[0];
         r.backward = t.backward;
+        r.plan_training = !r.no_plan;
         r.inputs = &inputs;
         r.weights = n > 1 ? argv[1] : NULL;
         status = tool_parse_number(self, "--iterations", t.iterations, 1, 1000000, &t.n);

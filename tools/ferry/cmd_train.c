@@ -155,7 +155,8 @@ static int open_solver(const struct training *t, ferry_device *dev, ferry_solver
     static const char *const none[] = { "" };
     ferry_solver_options o = { .struct_size = sizeof o,
                                .place = t->place,
-                               .allow_write = t->allow_write };
+                               .allow_write = t->allow_write,
+                               .plan_training = true };
 
     int64_t level = 0;
     int status = tool_parse_number(t->self, "--level", t->level, INT_MIN, INT_MAX, &level);

@@ -166,6 +166,7 @@ int net_open_on(const struct net_request *r, ferry_device *dev, ferry_net **out)
     o.no_plan = r->no_plan;
     o.no_fuse = r->no_fuse;
     o.backward = r->backward;
+    o.plan_training = r->plan_training;
     o.ignore_quantization = r->in_float;
     if (status == TOOL_OK)
         status = open_given(r, dev, &o, out);
