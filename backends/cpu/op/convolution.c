@@ -514,13 +514,13 @@ static void product_run(struct cpu_device *d, const struct cpu_op *p,
 /* By cpu_convolution_method. */
 static const struct {
     void (*plan)(struct cpu_op *p);
-    void (*pack)(const struct cpu_op *p, const float *w, float *packed);
+    void (*pack)(const struct cpu_op *p, const float *w, float *packed); /* NULL: planes.c */
     void (*run)(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args);
 } methods[] = {
     [CPU_CONVOLUTION_DIRECT] = { NULL, NULL, cpu_direct_run },
     [CPU_CONVOLUTION_PRODUCT] = { plan_any_product, pack_product, product_run },
-    [CPU_CONVOLUTION_PLANES] = { NULL, cpu_planes_pack, cpu_planes_run },
-    [CPU_CONVOLUTION_SPREAD] = { cpu_spread_plan, cpu_spread_pack, cpu_planes_run },
+    [CPU_CONVOLUTION_PLANES] = { NULL, NULL, cpu_planes_run },
+    [CPU_CONVOLUTION_SPREAD] = { cpu_spread_plan, NULL, cpu_planes_run },
     [CPU_CONVOLUTION_DECONVOLUTION] = { cpu_deconvolution_plan, cpu_deconvolution_pack,
                                         cpu_deconvolution_run },
     [CPU_CONVOLUTION_DEPTHWISE] = { cpu_depthwise_plan, cpu_depthwise_pack, cpu_depthwise_run },
@@ -562,8 +562,10 @@ static int convolution_plan(struct cpu_op *p)
 static void convolution_prepare(struct cpu_device *d, const struct cpu_op *p, const void *const *in,
                                 void *packed)
 {
-    (void)d;
-    methods[p->plan.convolution.method].pack(p, in[1], packed);
+    if (methods[p->plan.convolution.method].pack)
+        methods[p->plan.convolution.method].pack(p, in[1], packed);
+    else
+        cpu_planes_pack(d, p, in[1], packed);
 }
 
 static void convolution_run(struct cpu_device *d, const struct cpu_op *p,

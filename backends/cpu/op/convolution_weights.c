@@ -208,6 +208,8 @@ struct adding {
 
 /* The number of outputs whose sums are read together: a cache line. */
 #define ADD_TOGETHER 16
+/* The number of rows of sums that are prefetched: they are too far apart for the processor to. */
+#define ADD_AHEAD 16
 
 /* Adds the weights of outputs o … o + n − 1 of one group. */
 static void add_outputs(const struct adding *a, int64_t o, int64_t n)
@@ -224,9 +226,12 @@ static void add_outputs(const struct adding *a, int64_t o, int64_t n)
                    tap.at[1] * stride[3] + tap.at[2] * stride[4];
         float sum[ADD_TOGETHER] = { 0 };
 
-        for (int64_t i = 0; i < p->plan.weights.chunks; i++)
+        for (int64_t i = 0; i < p->plan.weights.chunks; i++) {
+            if (row + ADD_AHEAD < g->m)
+                __builtin_prefetch(&from[i * chunk + ADD_AHEAD * g->n]);
             for (int64_t k = 0; k < n; k++)
                 sum[k] += from[i * chunk + k];
+        }
         for (int64_t k = 0; k < n; k++)
             w[k * stride[0]] += sum[k];
     }

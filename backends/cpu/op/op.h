@@ -251,8 +251,8 @@ bool cpu_planes_can(const struct cpu_op *p);
 bool cpu_spread_can(const struct cpu_op *p);
 void cpu_planes_plan(struct cpu_op *p);
 void cpu_spread_plan(struct cpu_op *p);
-void cpu_planes_pack(const struct cpu_op *p, const float *w, float *packed);
-void cpu_spread_pack(const struct cpu_op *p, const float *w, float *packed);
+/* Packs the weights of either form, on all threads if they are many. */
+void cpu_planes_pack(struct cpu_device *d, const struct cpu_op *p, const float *w, float *packed);
 void cpu_planes_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args);
 
 /* A transposed convolution of images with few channels (deconvolution.c). F32. */

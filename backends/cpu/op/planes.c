@@ -210,40 +210,45 @@ static void pack_rows(void *arg, int64_t first, int64_t count, int64_t piece)
     }
 }
 
-void cpu_planes_pack(const struct cpu_op *p, const float *w, float *packed)
+/* Packs rows first … first + count − 1 of a transposed form, at most PACK_TOGETHER. */
+static void pack_spread_rows(const struct packing *s, int64_t first, int64_t count)
 {
-    pack_rows(&(struct packing){ p, w, packed }, 0, p->plan.convolution.window.outputs, 0);
-}
+    const struct cpu_window *v = &s->op->plan.convolution.window;
+    const int64_t *wide = s->op->plan.convolution.w;
+    int64_t group = s->op->op.params.window.group, channels = v->channels / group;
+    int64_t k = v->outputs / group, row = weights_row(k);
+    float *to = s->packed + first * row;
+    const float *from[PACK_TOGETHER];
+    struct cpu_tap t = tap_of(v, first);
 
-/* Packs the weights of a run, on all threads if they are many. */
-static void pack_now(struct cpu_device *d, const struct cpu_op *p, const float *w, float *packed)
-{
-    const struct cpu_window *v = &p->plan.convolution.window;
-    struct packing s = { p, w, packed };
-    int64_t row = v->channels / p->op.params.window.group * v->taps;
-    int64_t piece = walk_piece_of(v->outputs, 8 * row);
-
-    piece = (piece + PACK_TOGETHER - 1) / PACK_TOGETHER * PACK_TOGETHER;
-    workers_run(d->workers, v->outputs, piece < v->outputs ? piece : v->outputs, pack_rows, &s);
+    for (int64_t i = 0; i < count; i++, tap_next(v, &t))
+        from[i] = s->w + t.channel / channels * s->op->plan.convolution.w_group +
+                  t.channel % channels * wide[0] + t.at[0] * wide[2] + t.at[1] * wide[3] +
+                  t.at[2] * wide[4];
+    for (int64_t j = 0; j < k; j++)
+        for (int64_t i = 0; i < count; i++)
+            to[i * row + j] = from[i][j * wide[1]];
 }
 
 /* Packs one row for each channel of y and tap, with the channels of x. */
-void cpu_spread_pack(const struct cpu_op *p, const float *w, float *packed)
+static void pack_spread(void *arg, int64_t first, int64_t count, int64_t piece)
 {
+    (void)piece;
+    for (int64_t i = first; i < first + count; i += PACK_TOGETHER)
+        pack_spread_rows(arg, i, least(first + count - i, PACK_TOGETHER));
+}
+
+void cpu_planes_pack(struct cpu_device *d, const struct cpu_op *p, const float *w, float *packed)
+{
+    bool spreads = p->plan.convolution.method == CPU_CONVOLUTION_SPREAD;
     const struct cpu_window *v = &p->plan.convolution.window;
-    const int64_t *wide = p->plan.convolution.w;
-    int64_t group = p->op.params.window.group, channels = v->channels / group;
-    int64_t k = v->outputs / group, row = weights_row(k);
-    struct cpu_tap t = { 0, { 0 } };
+    int64_t group = p->op.params.window.group;
+    int64_t rows = spreads ? v->channels * v->taps : v->outputs;
+    int64_t row = spreads ? v->outputs / group : v->channels / group * v->taps;
+    int64_t piece = (walk_piece_of(rows, 8 * row) + PACK_TOGETHER - 1) / PACK_TOGETHER;
 
-    for (int64_t i = 0; i < v->channels * v->taps; i++, packed += row, tap_next(v, &t)) {
-        const float *from = w + t.channel / channels * p->plan.convolution.w_group +
-                            t.channel % channels * wide[0] + t.at[0] * wide[2] + t.at[1] * wide[3] +
-                            t.at[2] * wide[4];
-
-        for (int64_t j = 0; j < k; j++)
-            packed[j] = from[j * wide[1]];
-    }
+    workers_run(d->workers, rows, least(piece * PACK_TOGETHER, rows),
+                spreads ? pack_spread : pack_rows, &(struct packing){ p, w, packed });
 }
 
 /* ---- running -------------------------------------------------------------------------------- */
@@ -411,10 +416,7 @@ void cpu_planes_run(struct cpu_device *d, const struct cpu_op *p, const struct c
     if (!s.w) {
         float *packed = s.room + p->threads * (room(p) / sizeof(float));
 
-        if (spreads)
-            cpu_spread_pack(p, args->in[1], packed);
-        else
-            pack_now(d, p, args->in[1], packed);
+        cpu_planes_pack(d, p, args->in[1], packed);
         s.w = packed;
     }
     tasks = w->images * group * s.blocks;
