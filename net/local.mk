@@ -243,6 +243,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/onnx/write.c \
 	%D%/passes/arena.c \
 	%D%/passes/collect.c \
+	%D%/passes/copies.c \
 	%D%/passes/differentiate.c \
 	%D%/passes/fold.c \
 	%D%/passes/fold.h \

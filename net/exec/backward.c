@@ -141,7 +141,7 @@ static int run(ferry_net *net, const struct ferry__program *p, struct ferry__sub
     for (i = 0; !err && i < p->n_back; i++) {
         const struct ferry__item *item = &p->back[i];
 
-        if (item->layer->index < first || item->layer->index > last ||
+        if (item->dropped || item->layer->index < first || item->layer->index > last ||
             (is_whole ? item->in_parts : item->whole))
             continue;
         err = leave(net, s, reported, item->layer->index + 1);

@@ -93,6 +93,14 @@ int ferry__integers_refresh(struct ferry__integers *constants);
 void ferry__integers_forget(ferry_net *net);
 void ferry__integers_end(ferry_net *net);
 
+/* ---- copies.c ---- */
+
+/*
+ * Drops copies between values of the backward pass that are not stored in their blobs, where their
+ * readers can read the source.
+ */
+void ferry__elide_copies(struct ferry__program *p);
+
 /* ---- arena.c ---- */
 
 /*

@@ -252,7 +252,9 @@ static int share(struct sharing *s)
     for (i = 0; i < p->n_values; i++) {
         p->values[i].first = 0;
         p->values[i].end = -1;
+        p->values[i].own = s->at[i].fixed;
     }
+    ferry__elide_copies(p);
     note_items(s, p->items, p->n_items, 0);
     note_items(s, p->back, p->n_back, p->n_items);
     for (i = 0; i < p->n_values; i++)

@@ -2,6 +2,7 @@
 #include "fixture.h"
 
 #include <ferry/net.h>
+#include <ferry/net_info.h>
 #include <ferry/solver.h>
 #include <ferry/status.h>
 
@@ -131,6 +132,34 @@ static void parts_and_debug_are_refused(void)
     fx_end();
 }
 
+/* The operations of the backward pass of layer `name`. */
+static int backward_operations(const ferry_net *net, const char *name)
+{
+    ferry_net_layer_info info = { .struct_size = sizeof info };
+
+    for (int i = 0; i < ferry_net_layer_count(net); i++) {
+        FX_OK(ferry_net_get_layer_info(net, i, &info));
+        if (!strcmp(info.name, name))
+            return info.backward_operations;
+    }
+    return -1;
+}
+
+/* The branches of Eltwise read the diff of its top, of which a net without a plan makes copies. */
+static void copies_of_diffs_are_removed(void)
+{
+    ferry_device *dev = fx_device();
+    ferry_net *plain = open_net(dev, false, NULL, 0), *net = open_net(dev, true, NULL, 0);
+
+    FX_OK(ferry_net_forward(plain, NULL));
+    FX_OK(ferry_net_forward(net, NULL));
+    CU_ASSERT_EQUAL(backward_operations(plain, "e"), 2);
+    CU_ASSERT_EQUAL(backward_operations(net, "e"), 0);
+    ferry_net_close(plain);
+    ferry_net_close(net);
+    fx_end();
+}
+
 /* ---- solvers --------------------------------------------------------------------------------- */
 
 static const char solver[] =
@@ -189,6 +218,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(only_visible_blobs_have_contents),
     FERRY_TEST(each_backward_requires_a_forward),
     FERRY_TEST(parts_and_debug_are_refused),
+    FERRY_TEST(copies_of_diffs_are_removed),
     FERRY_TEST(a_solver_computes_the_same_in_less_memory),
 };
 
