@@ -4,9 +4,9 @@
  * they read are known (net/model/ranges.h) and the device is faster with integers than with F32.
  *
  * Max pooling and concatenation do not change the scale, so the values that they connect form a
- * class with one scale. A class is stored as integers if a product reads it, and only products with
- * integers, pooling and copies write it; a product that reads another value reads a copy as
- * integers. Other readers of integers read a copy as F32.
+ * class with one scale. A class is stored as integers if a product reads or adds it, and only
+ * products with integers, pooling and copies write it; a product that reads another value reads a
+ * copy as integers. Other readers of integers read a copy as F32.
  */
 #include "net/passes/integers.h"
 #include "net/passes/quantize_items.h"
@@ -230,6 +230,23 @@ static bool drop_products(const struct quantizer *q, bool *products)
     return any;
 }
 
+static void store_class(struct quantizer *q, int value)
+{
+    if (value >= 0 && value < q->n_values && q->values[value].is_member)
+        q->values[class_of(q, value)].is_stored = true;
+}
+
+/* Stores the classes of the values that a product reads and adds. */
+static void store_read(struct quantizer *q, const struct ferry__item *item)
+{
+    int added;
+
+    store_class(q, item->in[0].value);
+    ferry__product_steps(&item->op, &added);
+    if (added >= 0)
+        store_class(q, item->in[added].value);
+}
+
 static void choose_classes(struct quantizer *q, bool *products)
 {
     int i;
@@ -237,12 +254,9 @@ static void choose_classes(struct quantizer *q, bool *products)
     do {
         for (i = 0; i < q->n_values; i++)
             q->values[i].is_stored = false;
-        for (i = 0; i < q->p->n_items; i++) {
-            int value = q->p->items[i].in[0].value;
-
-            if (products[i] && q->values[value].is_member)
-                q->values[class_of(q, value)].is_stored = true;
-        }
+        for (i = 0; i < q->p->n_items; i++)
+            if (products[i])
+                store_read(q, &q->p->items[i]);
         while (drop_classes(q, products))
             ;
     } while (drop_products(q, products));
