@@ -19,7 +19,8 @@ int main(int argc, char **argv)
                   { "mobilenet", net_mobilenet },
                   { "resnet50", net_resnet50 },
                   { "densenet121", net_densenet121 },
-                  { "googlenet", net_googlenet } };
+                  { "googlenet", net_googlenet },
+                  { "vgg16", net_vgg16 } };
     struct net_text text = { .batch = argc == 3 ? atoi(argv[2]) : 0 };
 
     for (size_t i = 0; argc >= 2 && i < sizeof(known) / sizeof(known[0]); i++)
@@ -30,7 +31,8 @@ int main(int argc, char **argv)
             free(text.text);
             return text.failed;
         }
-    fputs("usage: write-net lenet|squeezenet|mobilenet|resnet50|densenet121|googlenet [BATCH]\n",
+    fputs("usage: write-net lenet|squeezenet|mobilenet|resnet50|densenet121|googlenet|vgg16"
+          " [BATCH]\n",
           stderr);
     return 2;
 }

@@ -65,6 +65,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/integer_pack.c \
 	%D%/op/integer_product.c \
 	%D%/op/integer_run.h \
+	%D%/op/integer_rows.c \
 	%D%/op/integer_store.c \
 	%D%/op/integer_vnni.c \
 	%D%/op/lines.h \

@@ -348,8 +348,8 @@ static double ratio_of(const char *arguments, int *floats)
 }
 
 /*
- * A CPU that is faster with integers computes two layers with them, but not the first one, with
- * three channels: the error is far from that of 24 bits. Other devices compute in F32.
+ * A CPU that is faster with integers computes two layers with them, and x86 also the first one,
+ * with three channels: the error is far from that of 24 bits. Other devices compute in F32.
  */
 static void max_loss_keeps_inaccurate_layers_in_f32(void)
 {
@@ -362,7 +362,7 @@ static void max_loss_keeps_inaccurate_layers_in_f32(void)
     CU_ASSERT(is_real || strcmp(ferry_test_backend(), "cpu") == 0);
     ratio = ratio_of("--scale 0.01 --json --max-loss 90", &floats);
     CU_ASSERT(ratio >= 90);
-    CU_ASSERT_EQUAL(floats, is_real ? 0 : 2);
+    CU_ASSERT(is_real ? floats == 0 : floats == 2 || floats == 3);
 }
 
 /* Weights of 2 in one channel, and an input from -4 to 1. */

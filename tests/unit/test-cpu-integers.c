@@ -10,9 +10,8 @@
  * that every number but the last rounding is exact: results have to be equal.
  */
 
-static const char *const sets[] = {
-    "vnni", "avx512", "avx2", "i8mm", "dotprod", "neon", "portable", NULL
-};
+static const char *const sets[] = { "vnni",    "avx512", "avx2",     "i8mm",
+                                    "dotprod", "neon",   "portable", NULL };
 static int taken, refused;
 
 static int rounds(void)
@@ -213,6 +212,34 @@ static void depthwise_convolutions_of_integers_agree_with_the_oracle(void)
     check_taken(n);
 }
 
+/* Lines of few channels with padding, of several images. */
+static void first_layers_of_integers_agree_with_the_oracle(void)
+{
+    for (int i = 0; i < 20; i++) {
+        int64_t channels = 1 + rig_random(5), kernel = 1 + 2 * rig_random(4), outputs = 40;
+        int64_t pad = rig_random(kernel), size = kernel + 12 + rig_random(20);
+        int64_t stride = 1 + rig_random(2), out = (size + 2 * pad - kernel) / stride + 1;
+        struct rig r;
+
+        rig_begin(&r, FERRY_OP_CONVOLUTION);
+        r.op.params.window.axes = 2;
+        r.op.params.window.group = 1;
+        for (int a = 0; a < 2; a++) {
+            r.op.params.window.kernel[a] = kernel;
+            r.op.params.window.stride[a] = stride;
+            r.op.params.window.dilation[a] = 1;
+            r.op.params.window.pad[a] = r.op.params.window.pad_end[a] = pad;
+        }
+        add_in(&r, bytes(), RIG_LAST, 4, (int64_t[]){ 2, channels, size, size });
+        add_in(&r, FERRY_I8, RIG_PLAIN, 4, (int64_t[]){ outputs, channels, kernel, kernel });
+        rig_out(&r, any(), RIG_LAST, 4, (int64_t[]){ 2, outputs, out, out });
+        r.op.constants = 2;
+        add_steps(&r);
+        run(&r);
+    }
+    check_taken(20);
+}
+
 /* 1 × 1 in place, which needs channels in fours and no padding. */
 static void convolutions_of_unpacked_pixels_agree(void)
 {
@@ -340,13 +367,16 @@ static void pooling_of_integers_agrees_with_the_oracle(void)
 static void conversions_of_integers_agree_with_the_oracle(void)
 {
     for (int i = 0; i < 60; i++) {
-        const int64_t shape[4] = { 2, 1 + rig_random(40), 1 + rig_random(9), 1 + rig_random(50) };
-        int from_floats = rig_random(2) != 0;
+        const int64_t shape[4] = { 2, 1 + rig_random(i % 4 ? 40 : 8), 1 + rig_random(9),
+                                   1 + rig_random(50) };
+        int from_floats = rig_random(2) != 0, are_planes = i % 4 == 0;
         struct rig r;
 
         rig_begin(&r, FERRY_OP_STRIDED_COPY);
-        add_in(&r, from_floats ? FERRY_F32 : bytes(), (int)rig_random(RIG_LAYOUTS), 4, shape);
-        rig_out(&r, from_floats ? bytes() : any(), (int)rig_random(RIG_LAYOUTS), 4, shape);
+        add_in(&r, from_floats ? FERRY_F32 : bytes(),
+               are_planes ? RIG_PLAIN : (int)rig_random(RIG_LAYOUTS), 4, shape);
+        rig_out(&r, from_floats ? bytes() : any(),
+                are_planes ? RIG_LAST : (int)rig_random(RIG_LAYOUTS), 4, shape);
         rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_POWER, 1, ldexp(1, (int)rig_random(5) - 2));
         r.op.epilogue[0].c = (double)rig_random(9) - 4;
         if (from_floats && r.in[0]) {
@@ -364,6 +394,7 @@ static void conversions_of_integers_agree_with_the_oracle(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(convolutions_of_integers_agree_with_the_oracle),
     FERRY_TEST(depthwise_convolutions_of_integers_agree_with_the_oracle),
+    FERRY_TEST(first_layers_of_integers_agree_with_the_oracle),
     FERRY_TEST(convolutions_of_unpacked_pixels_agree),
     FERRY_TEST(a_large_convolution_agrees_with_the_oracle),
     FERRY_TEST(inner_products_of_integers_agree_with_the_oracle),

@@ -14,6 +14,8 @@
 #define SHORT_ROW 16
 /* The number of elements below which a longer axis becomes the row (walk_lengthen). */
 #define FEW 8
+/* The pixels whose planes are interleaved before they become bytes. */
+#define PIXELS 256
 
 struct copy {
     uint32_t x_dtype, y_dtype;
@@ -117,6 +119,11 @@ static void order(struct cpu_walk *w)
     walk_lengthen(w, FEW);
 }
 
+static bool is_arithmetic(const struct cpu_op *p)
+{
+    return p->op.n_epilogue && (cpu_is_integer(&p->op.in[0]) || cpu_is_integer(&p->op.out[0]));
+}
+
 /* ---- planes --------------------------------------------------------------------------------- */
 
 /*
@@ -126,12 +133,12 @@ static void order(struct cpu_walk *w)
 static bool is_interleaved(const struct cpu_op *p, struct cpu_walk *out)
 {
     const struct cpu_walk *w = &p->plan.walk;
-    uint32_t last = w->rank - 1;
+    uint32_t last = w->rank - 1, from = p->op.in[0].dtype;
     int64_t planes = last ? w->shape[last - 1] : 0;
 
-    if (p->op.in[0].dtype != p->op.out[0].dtype || cpu_dtype_size(p->op.in[0].dtype) != 4 ||
-        planes < 2 || planes > FEW || w->stride[0][last] != planes || w->stride[0][last - 1] != 1 ||
-        w->stride[1][last] != 1)
+    if (!(is_arithmetic(p) ? from == FERRY_F32 : from == p->op.out[0].dtype) ||
+        cpu_dtype_size(from) != 4 || planes < 2 || planes > FEW || w->stride[0][last] != planes ||
+        w->stride[0][last - 1] != 1 || w->stride[1][last] != 1)
         return false;
     *out = *w;
     out->rank--;
@@ -150,12 +157,23 @@ static void interleave_row(void *arg, const int64_t *offset, int64_t n)
                          (float *)(void *)c->y + offset[0]);
 }
 
-/* ---- the kind ------------------------------------------------------------------------------- */
-
-static bool is_arithmetic(const struct cpu_op *p)
+/* The same with bytes: some pixels at a time are interleaved as floats. */
+static void interleave_bytes(void *arg, const int64_t *offset, int64_t n)
 {
-    return p->op.n_epilogue && (cpu_is_integer(&p->op.in[0]) || cpu_is_integer(&p->op.out[0]));
+    const struct copy *c = arg;
+    const float *x = (const float *)(const void *)c->x + offset[1];
+    char *y = c->y + offset[0];
+    float some[FEW * PIXELS] __attribute__((aligned(64)));
+
+    for (int64_t i = 0; i < n; i += PIXELS) {
+        int64_t count = n - i < PIXELS ? n - i : PIXELS;
+
+        c->loops->interleave(c->planes, count, x + i, c->plane, some);
+        c->integer->convert(&c->store, count * c->planes, FERRY_F32, some, y + i * c->planes);
+    }
 }
+
+/* ---- the kind ------------------------------------------------------------------------------- */
 
 static int copy_plan(struct cpu_op *p)
 {
@@ -198,7 +216,8 @@ static void copy_run(struct cpu_device *d, const struct cpu_op *p, const struct 
     if (is_interleaved(p, &pixels)) {
         c.planes = w->shape[w->rank - 2];
         c.plane = w->stride[1][w->rank - 2];
-        walk_all(&pixels, d->workers, 4 * c.planes * c.x_size, interleave_row, &c);
+        walk_all(&pixels, d->workers, 4 * c.planes * c.x_size,
+                 c.integer ? interleave_bytes : interleave_row, &c);
         return;
     }
     walk_all(w, d->workers, c.x_size + c.y_size,

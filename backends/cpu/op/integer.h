@@ -31,20 +31,8 @@ struct cpu_op_args;
 /* The maximum channels and elements of a window of POOL: its sums stay below 2^31. */
 #define CPU_INTEGER_CHANNELS 8192
 #define CPU_INTEGER_TAPS     (1 << 20)
-
-/*
- * A tile of a product: up to INTEGER_MOST_ROWS rows by one panel. The elements along k form groups;
- * a group has as many elements as one instruction adds to a sum: 4 unsigned bytes of a, or 2
- * numbers of 16 bits.
- */
-struct cpu_integer_tile {
-    const char *a; /* rows, or units of interleaved rows */
-    int64_t a_row, groups; /* a_row: bytes from a row to the next; groups: the number of groups of a
-                            * row */
-    const int8_t *b;       /* the panel's weights, group by group, with all columns of each */
-    const int32_t *first;  /* the initial values of the sums, by column */
-    int32_t *sums;         /* rows of INTEGER_MOST_COLUMNS sums each */
-};
+/* The bytes after copied rows that tiles may read: a part of a group, multiplied by zeros. */
+#define CPU_INTEGER_BEYOND 64
 
 /*
  * The steps that follow the sums: (sum + bias)·scale + add, clipped, times a factor, plus a term,
@@ -55,12 +43,38 @@ struct cpu_integer_store {
     bool adds;
     uint32_t add_dtype, dtype; /* FERRY_F32, FERRY_I8 or FERRY_U8 */
     float least, most, factor, term;
+    /*
+     * For a positive factor, which does not change the order of numbers: the steps from the clip on
+     * are x·factor + term, clipped to low … high, whose range is within that of the dtype.
+     */
+    bool is_ordered;
+    float low, high;
 };
 
-/* The addresses of column 0 in a row of y, and of the added operand. */
+/* The addresses of column 0 in the first row of y, and of the added operand, and the distances in
+ * bytes from a row to the next. */
 struct cpu_integer_place {
     char *y;
     const char *add;
+    int64_t y_next, add_next;
+};
+
+/*
+ * A tile of a product: up to INTEGER_MOST_ROWS rows by one panel. A row of a has one or more spans
+ * of contiguous elements, and a span consists of groups; a group has as many elements as one
+ * instruction adds to a sum: 4 unsigned bytes of a, or 2 numbers of 16 bits.
+ */
+struct cpu_integer_tile {
+    const char *a;         /* rows, or units of interleaved rows */
+    int64_t a_row, a_span; /* the bytes from a row, or a span, to the next; rows may overlap */
+    int64_t spans, groups; /* groups: of a span */
+    const int8_t *b;       /* the panel's weights, group by group, with all columns of each */
+    const int32_t *first;  /* the initial values of the sums, by column */
+    int32_t *sums;         /* rows of INTEGER_MOST_COLUMNS sums each; unused with a store */
+    const struct cpu_integer_store *store; /* the steps to apply, ordered ones to bytes, of all
+                                            * columns of the panel; NULL: the sums are stored */
+    struct cpu_integer_place place;        /* with a store */
+    int64_t column;                        /* with a store: the first column of the panel */
 };
 
 /* A window of POOL with all channels, which are contiguous; U8 or I8. */
@@ -82,6 +96,8 @@ struct cpu_integer_line {
     const uint8_t *const *tap; /* the address of each tap of the first pixel, at channel 0 */
     int64_t quads, channels;   /* the numbers of groups of taps, and of channels */
     int64_t pixels, x_next, y_next;
+    int64_t together;   /* the number of neighbouring pixels whose channels fill a vector; 1: pixels
+                         * are computed one by one */
     const char *packed; /* for each group of channels: initial values, and weights */
     int64_t packed_bytes;
     bool is_signed, is_u8; /* x is I8; y is U8 */
@@ -96,6 +112,7 @@ struct cpu_integer_loops {
     int64_t group;   /* the number of elements of k in a group */
     int64_t unit;    /* the number of rows of a whose groups are interleaved by `mix` */
     bool is_wide;    /* elements of a have 16 bits; otherwise 8 bits */
+    bool stores;     /* `micro` applies the steps of a tile with a store */
     /* The number that is added to bytes of U8, and of I8, in products and in lines. */
     int32_t shift[2], line_shift[2];
     void (*micro[INTEGER_MOST_ROWS + 1])(const struct cpu_integer_tile *t); /* indexed by the number
@@ -106,7 +123,7 @@ struct cpu_integer_loops {
     void (*mix)(int64_t bytes, const char *from, char *to);
     /* Stores the sums of columns `column` … `column` + `columns` − 1 of `rows` rows. */
     void (*store)(const struct cpu_integer_store *s, int64_t column, int64_t columns, int64_t rows,
-                  const int32_t *sums, const struct cpu_integer_place *places);
+                  const int32_t *sums, const struct cpu_integer_place *place);
     /* Converts n contiguous elements of `dtype` with the clip, factor and term of `s`. */
     void (*convert)(const struct cpu_integer_store *s, int64_t n, uint32_t dtype, const void *x,
                     void *y);
@@ -133,27 +150,43 @@ extern const struct cpu_integer_loops *const cpu_integer_avx2;
 extern const struct cpu_integer_loops *const cpu_integer_dotprod;
 extern const struct cpu_integer_loops *const cpu_integer_i8mm;
 
-/* The division of a product into tasks; it depends on shapes, instruction set and threads only. */
+/* The location of the rows of a product. */
+enum cpu_integer_source {
+    CPU_INTEGER_IN_PLACE, /* pixels of x */
+    CPU_INTEGER_COPIED,   /* pixels of lines of x that are copied with their padding, in the form of
+                           * a; the rows of neighbouring pixels overlap */
+    CPU_INTEGER_GATHERED  /* copied one by one */
+};
+
+/*
+ * The division of a product into tasks; it depends on shapes, instruction set and threads only. A
+ * line has rows at equal distances in x, y and the added operand.
+ */
 struct cpu_integer {
     const struct cpu_integer_loops *loops;
-    int64_t groups, m, n, k;           /* the number of convolution groups, rows and columns, and
-                                        * the length of a sum */
-    int64_t k_groups, a_row;           /* the number of groups along k, and the bytes of a row of
-                                        * a */
-    int64_t panels, panel_bytes;       /* panel_bytes: of a packed panel, initial values followed by
-                                        * weights */
-    int64_t row_block, row_blocks;     /* the rows of a task, whole tiles, and the number of tasks
-                                        * that share the rows */
+    int64_t groups, m, n, k; /* the number of convolution groups, rows and columns, and the length
+                              * of a sum */
+    int64_t spans, span;     /* the spans of a row, and the elements of a span: spans · span = k */
+    int64_t k_groups;        /* the number of groups of a span */
+    int64_t a_row, a_span;   /* the bytes from a row of a, and a span, to the next */
+    int64_t panels, panel_bytes;     /* panel_bytes: of a packed panel, initial values followed by
+                                  * weights */
+    int64_t line, lines;             /* the rows of a line, fewer in the last one, and the lines */
+    int64_t line_bytes;              /* copied: of a line of x; gathered: of the rows of a line */
+    int64_t line_block, line_blocks; /* the lines of a task, and the number of tasks that share
+                                        * the lines */
     int64_t panel_block, panel_blocks; /* the panels of a task, and the number of tasks that share
                                         * the panels */
     int64_t slot_bytes;                /* bytes of the rows of a thread */
-    int32_t shift; /* the number that is added to each element of x */
+    int32_t shift;                     /* the number that is added to each element of x */
     unsigned slots;
-    bool is_signed, is_in_place, is_row; /* x is I8; rows are read from x in place; the operation is
-                                          * INNER_PRODUCT */
-    bool is_depthwise;                   /* k_groups: of taps; panels: groups of channels */
-    int64_t zero_bytes;                  /* depthwise: bytes of the line of zeros */
-    int64_t x_row;                       /* in place: bytes from a row of x to the next */
+    enum cpu_integer_source source;
+    bool is_by_line;                /* all panels of a line are computed before the next line */
+    bool is_signed, is_row;         /* x is I8; the operation is INNER_PRODUCT */
+    bool is_depthwise, is_in_place; /* k_groups: of taps; panels: groups of channels; x is read in
+                                       * place */
+    int64_t zero_bytes;             /* depthwise: bytes of the line of zeros */
+    int64_t x_row;                  /* INNER_PRODUCT: bytes from a row of x to the next */
 };
 
 /*

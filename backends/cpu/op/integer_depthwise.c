@@ -84,6 +84,7 @@ static int64_t position(const struct cpu_integer *g, int64_t i)
     return i % 16 / 4 * (g->loops->bytes / 4) + i / 16 * 4 + i % 4;
 }
 
+/* With fewer channels than bytes of a vector, the channels repeat: see pixels_together. */
 static void pack_tap(const struct cpu_op *p, const int8_t *w, int64_t first, char *panel,
                      int64_t tap)
 {
@@ -92,8 +93,8 @@ static void pack_tap(const struct cpu_op *p, const int8_t *w, int64_t first, cha
     int8_t *to = (int8_t *)(panel + 4 * g->loops->bytes);
 
     to += tap / 4 * 4 * g->loops->bytes + tap % 4;
-    for (int64_t i = 0; i < least(g->loops->bytes, g->n); i++) {
-        int8_t value = w[(first + i) * p->plan.convolution.w_group];
+    for (int64_t i = 0; i < g->loops->bytes; i++) {
+        int8_t value = w[(first + i) % g->n * p->plan.convolution.w_group];
 
         to[4 * position(g, i)] = value;
         sums[position(g, i)] -= g->shift * value;
@@ -125,14 +126,26 @@ struct lines {
     int64_t piece, count; /* the lines of a task, and of all */
 };
 
+/* The number of neighbouring pixels whose channels fill a vector of bytes; 1: they do not. */
+static int64_t pixels_together(const struct cpu_op *p)
+{
+    const struct cpu_window *w = &p->plan.convolution.window;
+    int64_t bytes = p->integer.loops->bytes;
+
+    return w->stride[2] == 1 && w->x[4] == w->channels && w->y[4] == w->channels &&
+                   bytes % w->channels == 0
+               ? bytes / w->channels
+               : 1;
+}
+
 /* Copies the bias or the scale in the order of the sums. */
 static void bring_vector(const struct cpu_integer *g, const float *from, float otherwise, float *to)
 {
     for (int64_t n = 0; n < g->panels; n++)
         for (int64_t i = 0; i < g->loops->bytes; i++) {
-            int64_t c = first_channel(g, n) + i;
+            int64_t c = (first_channel(g, n) + i) % g->n;
 
-            to[n * g->loops->bytes + position(g, i)] = from ? (c < g->n ? from[c] : 0) : otherwise;
+            to[n * g->loops->bytes + position(g, i)] = from ? from[c] : otherwise;
         }
 }
 
@@ -188,7 +201,7 @@ static void do_pixels(const struct lines *s, const struct cpu_integer_line *l, i
     for (int64_t i = 0; i < l->pixels; i++) {
         struct cpu_integer_place place;
 
-        cpu_integer_find_places(&s->run, 0, pixel + i, 1, &place);
+        place = cpu_integer_place_of(&s->run, 0, pixel + i);
         for (int64_t n = 0; n < g->panels; n++) {
             int64_t first = first_channel(g, n), c = n * g->loops->bytes;
             int64_t end = least(c + g->loops->bytes, g->n);
@@ -212,7 +225,6 @@ static void do_some(const struct lines *s, const struct cpu_integer_pixel *at, i
     const struct cpu_integer *g = &s->run.op->integer;
     const uint8_t *tap[4 * MOST_QUADS];
     struct cpu_integer_line l = s->like;
-    struct cpu_integer_place place;
 
     find_taps(s, at, tap);
     if (!g->is_in_place)
@@ -223,8 +235,7 @@ static void do_some(const struct lines *s, const struct cpu_integer_pixel *at, i
         do_pixels(s, &l, first);
         return;
     }
-    cpu_integer_find_places(&s->run, 0, first, 1, &place);
-    l.y = (uint8_t *)place.y;
+    l.y = (uint8_t *)cpu_integer_place_of(&s->run, 0, first).y;
     g->loops->line(&l);
 }
 
@@ -282,6 +293,7 @@ static void begin(struct lines *s)
                                          .channels = g->n,
                                          .x_next = w->stride[2] * w->x[4],
                                          .y_next = w->y[4],
+                                         .together = pixels_together(p),
                                          .packed_bytes = g->panel_bytes,
                                          .is_signed = g->is_signed,
                                          .is_u8 = is_u8,

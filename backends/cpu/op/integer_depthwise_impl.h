@@ -11,15 +11,11 @@
 
 #if HAVE_AVX512
 #define MIX(size, half, a, b)   _mm512_unpack##half##_epi##size(a, b)
-#define PACK_16(a, b)           _mm512_packs_epi32(a, b)
-#define PACK_U8(a, b)           _mm512_packus_epi16(a, b)
-#define PACK_I8(a, b)           _mm512_packs_epi16(a, b)
-#define ROUND(v)                _mm512_cvtps_epi32((__m512)(v))
 #define LOAD_BYTES_SOME(p, n)   _mm512_maskz_loadu_epi8(~UINT64_C(0) >> (64 - (n)), p)
 #define PUT_BYTES_SOME(p, n, v) _mm512_mask_storeu_epi8(p, ~UINT64_C(0) >> (64 - (n)), v)
 #define WORDS(v)                ((NAME(words))(v))
 typedef int16_t __attribute__((vector_size(64))) NAME(words);
-#define MADD(a, b)              ((ivec)_mm512_madd_epi16((__m512i)(a), (__m512i)(b)))
+#define MADD(a, b) ((ivec)_mm512_madd_epi16((__m512i)(a), (__m512i)(b)))
 #elif HAVE_NEON
 #define MIX(size, half, a, b) MIX_##size##_##half(a, b)
 #define MIX_8_lo(a, b)        vzip1q_s8(a, b)
@@ -33,14 +29,10 @@ typedef int16_t __attribute__((vector_size(64))) NAME(words);
 #define PACK_I8(a, b) vcombine_s8(vqmovn_s16((int16x8_t)(a)), vqmovn_s16((int16x8_t)(b)))
 #define ROUND(v)      ((NAME(bytes))vcvtnq_s32_f32((float32x4_t)(v)))
 #else
-#define MIX(size, half, a, b)   _mm256_unpack##half##_epi##size(a, b)
-#define PACK_16(a, b)           _mm256_packs_epi32(a, b)
-#define PACK_U8(a, b)           _mm256_packus_epi16(a, b)
-#define PACK_I8(a, b)           _mm256_packs_epi16(a, b)
-#define ROUND(v)                _mm256_cvtps_epi32((__m256)(v))
-#define WORDS(v)                ((NAME(words))(v))
+#define MIX(size, half, a, b) _mm256_unpack##half##_epi##size(a, b)
+#define WORDS(v)              ((NAME(words))(v))
 typedef int16_t __attribute__((vector_size(32))) NAME(words);
-#define MADD(a, b)              ((ivec)_mm256_madd_epi16((__m256i)(a), (__m256i)(b)))
+#define MADD(a, b)            ((ivec)_mm256_madd_epi16((__m256i)(a), (__m256i)(b)))
 #endif
 #if !HAVE_AVX512
 #define LOAD_BYTES_SOME(p, n)   NAME(load_bytes)(p, n)
@@ -181,23 +173,41 @@ INLINE void NAME(depthwise_group)(const struct cpu_integer_line *l, const int64_
     }
 }
 
-/* Computes a line whose steps are bias, scale and bounds, and whose y is U8 or I8. */
-TARGET static void NAME(integer_line)(const struct cpu_integer_line *l)
+/* Computes all pixels of a line for the `n` channels from `c` on; selects the function. */
+INLINE void NAME(depthwise_any)(const struct cpu_integer_line *l, int64_t c, int64_t n,
+                                int64_t number)
 {
     const bool is_plain = l->is_u8 && !l->is_signed;
 
+    if (is_plain && l->quads == 3 && n == BYTES)
+        NAME(depthwise_group)(l, 3, c, BYTES, false, true, number);
+    else if (is_plain)
+        NAME(depthwise_group)(l, l->quads, c, n, false, true, number);
+    else if (l->is_u8)
+        NAME(depthwise_group)(l, l->quads, c, n, l->is_signed, true, number);
+    else
+        NAME(depthwise_group)(l, l->quads, c, n, l->is_signed, false, number);
+}
+
+/* Computes a line whose steps are bias, scale and bounds, and whose y is U8 or I8. */
+TARGET static void NAME(integer_line)(const struct cpu_integer_line *l)
+{
+    struct cpu_integer_line part = *l;
+    int64_t done = 0;
+
+    if (l->together > 1) { /* several pixels as one, then the others */
+        part.pixels = l->pixels / l->together;
+        part.x_next = part.y_next = BYTES;
+        NAME(depthwise_any)(&part, 0, BYTES, 0);
+        done = part.pixels * BYTES;
+        part.pixels = l->pixels % l->together;
+        part.x_next = part.y_next = l->channels;
+    }
     for (int64_t c = 0, g = 0; c < l->channels; c += BYTES, g++) {
         int64_t n = l->channels < BYTES ? l->channels : BYTES;
 
         if (c + n > l->channels)
             c = l->channels - n;
-        if (is_plain && l->quads == 3 && n == BYTES)
-            NAME(depthwise_group)(l, 3, c, BYTES, false, true, g);
-        else if (is_plain)
-            NAME(depthwise_group)(l, l->quads, c, n, false, true, g);
-        else if (l->is_u8)
-            NAME(depthwise_group)(l, l->quads, c, n, l->is_signed, true, g);
-        else
-            NAME(depthwise_group)(l, l->quads, c, n, l->is_signed, false, g);
+        NAME(depthwise_any)(&part, done + c, n, g);
     }
 }

@@ -21,15 +21,27 @@
     _mm_storeu_si128((__m128i *)(p), _mm512_cvtusepi32_epi8(_mm512_cvtps_epi32((__m512)(v))))
 #define PUT_I8(p, v) \
     _mm_storeu_si128((__m128i *)(p), _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32((__m512)(v))))
+#define ROUND(v)      _mm512_cvtps_epi32((__m512)(v))
+#define PACK_16(a, b) _mm512_packs_epi32(a, b)
+#define PACK_U8(a, b) _mm512_packus_epi16(a, b)
+#define PACK_I8(a, b) _mm512_packs_epi16(a, b)
+/*
+ * Restores the order of two rows that were packed within lanes: the columns of one, then those of
+ * the other.
+ */
+#define IN_ORDER(v)           \
+    _mm512_permutexvar_epi32( \
+        _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), v)
+#define PUT_HALF(p, v, half) _mm256_storeu_si256((__m256i *)(p), _mm512_extracti64x4_epi64(v, half))
 typedef __m512i NAME(bytes);
-#define BYTES           64
-#define LOAD_BYTES(p)   _mm512_loadu_si512(p)
-#define PUT_BYTES(p, v) _mm512_storeu_si512(p, v)
-#define MAX_U8(a, b)    _mm512_max_epu8(a, b)
-#define FLIP(v)         _mm512_xor_si512(v, _mm512_set1_epi8((char)0x80))
-#define WIDEN_U8(p)     _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(p)))
-#define WIDEN_I8(p)     _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)(p)))
-#define SPLAT_GROUP(p)  _mm512_set1_epi32(*(const NAME(word) *)(p))
+#define BYTES                64
+#define LOAD_BYTES(p)        _mm512_loadu_si512(p)
+#define PUT_BYTES(p, v)      _mm512_storeu_si512(p, v)
+#define MAX_U8(a, b)         _mm512_max_epu8(a, b)
+#define FLIP(v)              _mm512_xor_si512(v, _mm512_set1_epi8((char)0x80))
+#define WIDEN_U8(p)          _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(p)))
+#define WIDEN_I8(p)          _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)(p)))
+#define SPLAT_GROUP(p)       _mm512_set1_epi32(*(const NAME(word) *)(p))
 #if HAVE_VNNI
 #define WEIGHTS(p)   _mm512_loadu_si512(p)
 #define DOT(c, a, b) __asm__("vpdpbusd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b))
@@ -50,19 +62,26 @@ typedef __m512i NAME(bytes);
                                                                                                 \
         _mm_storel_epi64((__m128i *)(p), pack(s, s));                                           \
     } while (0)
-#define PUT_U8(p, v)    PUT(p, v, _mm_packus_epi16)
-#define PUT_I8(p, v)    PUT(p, v, _mm_packs_epi16)
+#define PUT_U8(p, v)         PUT(p, v, _mm_packus_epi16)
+#define PUT_I8(p, v)         PUT(p, v, _mm_packs_epi16)
+#define ROUND(v)             _mm256_cvtps_epi32((__m256)(v))
+#define PACK_16(a, b)        _mm256_packs_epi32(a, b)
+#define PACK_U8(a, b)        _mm256_packus_epi16(a, b)
+#define PACK_I8(a, b)        _mm256_packs_epi16(a, b)
+#define ROW_ORDER            _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)
+#define IN_ORDER(v)          _mm256_permutevar8x32_epi32(v, ROW_ORDER)
+#define PUT_HALF(p, v, half) _mm_storeu_si128((__m128i *)(p), _mm256_extracti128_si256(v, half))
 typedef __m256i NAME(bytes);
-#define BYTES           32
-#define LOAD_BYTES(p)   _mm256_loadu_si256((const __m256i *)(p))
-#define PUT_BYTES(p, v) _mm256_storeu_si256((__m256i *)(p), v)
-#define MAX_U8(a, b)    _mm256_max_epu8(a, b)
-#define FLIP(v)         _mm256_xor_si256(v, _mm256_set1_epi8((char)0x80))
-#define WIDEN_U8(p)     _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(p)))
-#define WIDEN_I8(p)     _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(p)))
-#define SPLAT_GROUP(p)  _mm256_set1_epi32(*(const NAME(word) *)(p))
-#define WEIGHTS(p)      WIDEN_I8(p)
-#define DOT(c, a, b)    ((c) += (ivec)_mm256_madd_epi16(a, b))
+#define BYTES                32
+#define LOAD_BYTES(p)        _mm256_loadu_si256((const __m256i *)(p))
+#define PUT_BYTES(p, v)      _mm256_storeu_si256((__m256i *)(p), v)
+#define MAX_U8(a, b)         _mm256_max_epu8(a, b)
+#define FLIP(v)              _mm256_xor_si256(v, _mm256_set1_epi8((char)0x80))
+#define WIDEN_U8(p)          _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(p)))
+#define WIDEN_I8(p)          _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(p)))
+#define SPLAT_GROUP(p)       _mm256_set1_epi32(*(const NAME(word) *)(p))
+#define WEIGHTS(p)           WIDEN_I8(p)
+#define DOT(c, a, b)         ((c) += (ivec)_mm256_madd_epi16(a, b))
 #endif
 
 #if !HAVE_NEON
@@ -73,73 +92,7 @@ typedef __m256i NAME(bytes);
 #define SHIFT_I8      128
 typedef int32_t __attribute__((aligned(1), may_alias)) NAME(word);
 
-/* ---- products ------------------------------------------------------------------------------- */
-
-/* The number of bytes of a vector of weights. */
-#define STEP (HAVE_VNNI ? 4 * LANES : 2 * LANES)
-/*
- * The distance in bytes at which weights are fetched in advance: those of a large net come from
- * memory, and the processor's own prefetching ends at each page.
- */
-#define AHEAD 4096
-
-INLINE void NAME(integer_tile)(const struct cpu_integer_tile *t, const int rows)
-{
-    ivec sum[INTEGER_MOST_ROWS][2];
-    const char *a = t->a;
-    const int8_t *b = t->b;
-
-#pragma GCC unroll 14
-    for (int i = 0; i < rows; i++) {
-        sum[i][0] = *(const ivec *)t->first;
-        sum[i][1] = *(const ivec *)(t->first + LANES);
-    }
-    for (int64_t g = 0; g < t->groups; g++, a += 4, b += 2 * STEP) {
-        const NAME(bytes) w0 = WEIGHTS(b), w1 = WEIGHTS(b + STEP);
-        const char *row = a;
-
-        __builtin_prefetch(b + AHEAD);
-        __builtin_prefetch(b + AHEAD + STEP);
-#pragma GCC unroll 14
-        for (int i = 0; i < rows; i++, row += t->a_row) {
-            const NAME(bytes) x = SPLAT_GROUP(row);
-
-            DOT(sum[i][0], x, w0);
-            DOT(sum[i][1], x, w1);
-        }
-    }
-#pragma GCC unroll 14
-    for (int i = 0; i < rows; i++) {
-        *(ivec *)(t->sums + i * INTEGER_MOST_COLUMNS) = sum[i][0];
-        *(ivec *)(t->sums + i * INTEGER_MOST_COLUMNS + LANES) = sum[i][1];
-    }
-}
 #endif
-
-#define TILE(n)                                                                 \
-    TARGET static void NAME(integer_tile_##n)(const struct cpu_integer_tile *t) \
-    {                                                                           \
-        NAME(integer_tile)(t, n);                                               \
-    }
-TILE(1)
-TILE(2)
-TILE(3)
-TILE(4)
-TILE(5)
-TILE(6)
-#if MOST_ROWS > 6
-TILE(7)
-TILE(8)
-TILE(9)
-TILE(10)
-TILE(11)
-TILE(12)
-#endif
-#if MOST_ROWS > 12
-TILE(13)
-TILE(14)
-#endif
-#undef TILE
 
 /* Converts elements. */
 TARGET static void NAME(integer_bring)(int64_t n, const void *x, bool is_signed, void *to)
@@ -241,7 +194,7 @@ INLINE int64_t NAME(integer_size)(uint32_t dtype)
 /* Stores one vector of columns of all rows. */
 INLINE void NAME(integer_columns)(const struct cpu_integer_store *s, uint32_t dtype, int64_t at,
                                   int64_t n, int64_t rows, const int32_t *sums,
-                                  const struct cpu_integer_place *places)
+                                  const struct cpu_integer_place *place)
 {
     const struct NAME(clip) clip = NAME(integer_clip)(s);
     const int64_t size = NAME(integer_size)(dtype);
@@ -255,25 +208,172 @@ INLINE void NAME(integer_columns)(const struct cpu_integer_store *s, uint32_t dt
         vec v = (TO_FLOAT(*(const ivec *)(sums + i * INTEGER_MOST_COLUMNS)) + bias) * scale;
 
         if (s->adds)
-            v += NAME(integer_load)(s->add_dtype,
-                                    places[i].add + at * NAME(integer_size)(s->add_dtype), n);
-        NAME(integer_put)(dtype, &clip, v, n, places[i].y + at * size);
+            v += NAME(integer_load)(
+                s->add_dtype,
+                place->add + i * place->add_next + at * NAME(integer_size)(s->add_dtype), n);
+        NAME(integer_put)(dtype, &clip, v, n, place->y + i * place->y_next + at * size);
     }
 }
 
 TARGET static void NAME(integer_store)(const struct cpu_integer_store *s, int64_t column,
                                        int64_t columns, int64_t rows, const int32_t *sums,
-                                       const struct cpu_integer_place *places)
+                                       const struct cpu_integer_place *place)
 {
     for (int64_t i = 0; i < columns; i += LANES) {
         int64_t n = columns - i < LANES ? columns - i : LANES;
 
         if (n == LANES && s->dtype == FERRY_U8)
-            NAME(integer_columns)(s, FERRY_U8, column + i, LANES, rows, sums + i, places);
+            NAME(integer_columns)(s, FERRY_U8, column + i, LANES, rows, sums + i, place);
         else
-            NAME(integer_columns)(s, s->dtype, column + i, n, rows, sums + i, places);
+            NAME(integer_columns)(s, s->dtype, column + i, n, rows, sums + i, place);
     }
 }
+
+/* ---- products ------------------------------------------------------------------------------- */
+
+#if !HAVE_NEON
+/* The number of bytes of a vector of weights. */
+#define STEP (HAVE_VNNI ? 4 * LANES : 2 * LANES)
+/*
+ * The distance in bytes at which weights are fetched in advance: those of a large net come from
+ * memory, and the processor's own prefetching ends at each page.
+ */
+#define AHEAD 4096
+
+/* The vectors of a store for the two vectors of columns of a panel. */
+struct NAME(vectors) {
+    vec bias[2], scale[2], low, high, factor, term;
+};
+
+INLINE struct NAME(vectors) NAME(integer_vectors)(const struct cpu_integer_store *s, int64_t column)
+{
+    struct NAME(vectors) v = { .low = SPLAT(s->low),
+                               .high = SPLAT(s->high),
+                               .factor = SPLAT(s->factor),
+                               .term = SPLAT(s->term) };
+
+    for (int k = 0; k < 2; k++) {
+        v.bias[k] = s->bias ? LOAD(s->bias + column + k * LANES) : SPLAT(0.0f);
+        v.scale[k] = s->scale ? LOAD(s->scale + column + k * LANES) : SPLAT(1.0f);
+    }
+    return v;
+}
+
+/*
+ * Applies the steps of a store to the sums of a row; the result has 16 bits, in the order of
+ * PACK_16. NaN, which becomes the least integer, is 0 as U8.
+ */
+INLINE NAME(bytes)
+    NAME(integer_words)(const struct cpu_integer_tile *t, const struct NAME(vectors) * v,
+                        const bool is_u8, const char *add, const ivec *sum)
+{
+    const struct cpu_integer_store *s = t->store;
+    vec x[2];
+
+#pragma GCC unroll 2
+    for (int k = 0; k < 2; k++) {
+        x[k] = (TO_FLOAT(sum[k]) + v->bias[k]) * v->scale[k];
+        if (s->adds)
+            x[k] += NAME(integer_load)(
+                s->add_dtype, add + (t->column + k * LANES) * NAME(integer_size)(s->add_dtype),
+                LANES);
+        x[k] = CLIP(FMA(x[k], v->factor, v->term), v->low, v->high);
+        if (!is_u8)
+            x[k] = KNOWN(x[k]);
+    }
+    return PACK_16(ROUND(x[0]), ROUND(x[1]));
+}
+
+/* Applies the steps of a store to the sums of a tile, two rows at a time, and stores the bytes. */
+INLINE void NAME(integer_finish)(const struct cpu_integer_tile *t, const bool is_u8, const int rows,
+                                 ivec (*sum)[2])
+{
+    const struct NAME(vectors) v = NAME(integer_vectors)(t->store, t->column);
+    const struct cpu_integer_place next = t->place;
+    char *y = next.y + t->column;
+    const char *add = next.add;
+
+#pragma GCC unroll 7
+    for (int i = 0; i < rows; i += 2, y += 2 * next.y_next, add += 2 * next.add_next) {
+        const bool both = i + 1 < rows;
+        const NAME(bytes) a = NAME(integer_words)(t, &v, is_u8, add, sum[i]);
+        const NAME(bytes) b =
+            both ? NAME(integer_words)(t, &v, is_u8, add + next.add_next, sum[i + both]) : a;
+        const NAME(bytes) bytes = IN_ORDER(is_u8 ? PACK_U8(a, b) : PACK_I8(a, b));
+
+        PUT_HALF(y, bytes, 0);
+        if (both)
+            PUT_HALF(y + next.y_next, bytes, 1);
+    }
+}
+
+INLINE void NAME(integer_tile)(const struct cpu_integer_tile *t, const int rows)
+{
+    ivec sum[INTEGER_MOST_ROWS][2];
+    const char *span = t->a;
+    const int8_t *b = t->b;
+
+#pragma GCC unroll 14
+    for (int i = 0; i < rows; i++) {
+        sum[i][0] = *(const ivec *)t->first;
+        sum[i][1] = *(const ivec *)(t->first + LANES);
+    }
+    for (int64_t i = 0; i < t->spans; i++, span += t->a_span)
+        for (const char *a = span; a < span + 4 * t->groups; a += 4, b += 2 * STEP) {
+            const NAME(bytes) w0 = WEIGHTS(b), w1 = WEIGHTS(b + STEP);
+            const char *row = a;
+
+            __builtin_prefetch(b + AHEAD);
+            __builtin_prefetch(b + AHEAD + STEP);
+#pragma GCC unroll 14
+            for (int r = 0; r < rows; r++, row += t->a_row) {
+                const NAME(bytes) x = SPLAT_GROUP(row);
+
+                DOT(sum[r][0], x, w0);
+                DOT(sum[r][1], x, w1);
+            }
+        }
+    if (t->store) {
+        if (t->store->dtype == FERRY_U8)
+            NAME(integer_finish)(t, true, rows, sum);
+        else
+            NAME(integer_finish)(t, false, rows, sum);
+        return;
+    }
+#pragma GCC unroll 14
+    for (int i = 0; i < rows; i++) {
+        *(ivec *)(t->sums + i * INTEGER_MOST_COLUMNS) = sum[i][0];
+        *(ivec *)(t->sums + i * INTEGER_MOST_COLUMNS + LANES) = sum[i][1];
+    }
+}
+#endif
+
+#define TILE(n)                                                                 \
+    TARGET static void NAME(integer_tile_##n)(const struct cpu_integer_tile *t) \
+    {                                                                           \
+        NAME(integer_tile)(t, n);                                               \
+    }
+TILE(1)
+TILE(2)
+TILE(3)
+TILE(4)
+TILE(5)
+TILE(6)
+#if MOST_ROWS > 6
+TILE(7)
+TILE(8)
+TILE(9)
+TILE(10)
+TILE(11)
+TILE(12)
+#endif
+#if MOST_ROWS > 12
+TILE(13)
+TILE(14)
+#endif
+#undef TILE
+
+/* ---- conversions ----------------------------------------------------------------------------- */
 
 TARGET static void NAME(integer_convert)(const struct cpu_integer_store *s, int64_t n,
                                          uint32_t dtype, const void *x, void *y)
@@ -358,6 +458,7 @@ static const struct cpu_integer_loops NAME(integer_loops) = {
     .group = GROUP,
     .unit = UNIT,
     .is_wide = !HAVE_VNNI,
+    .stores = !HAVE_NEON,
     .shift = { HAVE_VNNI ? SHIFT_U8 : 0, HAVE_VNNI ? SHIFT_I8 : 0 },
     .line_shift = { SHIFT_U8, SHIFT_I8 },
     .micro = { NULL,

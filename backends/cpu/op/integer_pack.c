@@ -42,8 +42,8 @@ static void pack_panel(const struct cpu_op *p, const int8_t *w, int64_t output, 
 
     memset(to, 0, (size_t)g->panel_bytes);
     for (int64_t k = 0; k < g->k; k++) {
-        int64_t at = weight_at(p, k);
-        int8_t *row = b + k / group * group * width + k % group;
+        int64_t at = weight_at(p, k), place = k / g->span * g->k_groups * group + k % g->span;
+        int8_t *row = b + place / group * group * width + place % group;
 
         for (int64_t j = 0; j < columns; j++) {
             int8_t value = w[at + j * output];

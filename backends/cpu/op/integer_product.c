@@ -2,26 +2,28 @@
 #include "integer_run.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /*
- * CONVOLUTION and INNER_PRODUCT of bytes: rows of a are patches of x, or pixels of x in place;
- * panels of b have the weights of some outputs. A task has some rows, which it gathers for all of
- * its panels. A sum is complete before it is scaled and rounded, so each element of y comes from
- * one exact sum.
+ * CONVOLUTION and INNER_PRODUCT of bytes: rows of a are patches of x, in place or copied
+ * (integer_rows.c); panels of b have the weights of some outputs. A task has some lines of rows,
+ * which it copies for all of its panels. A sum is complete before it is scaled and rounded, so each
+ * element of y comes from one exact sum.
  */
 
-/*
- * The maximum bytes of a task's rows, which stay in the second-level cache; and the maximum number
- * of rows.
- */
+/* The maximum bytes of a task's rows, which stay in the second-level cache. */
 #define MOST_BYTES (128 * 1024)
-#define MOST_ROWS  448
+/*
+ * The maximum bytes of weights that are read again for each line, from the second-level cache;
+ * larger ones are read once for all lines of a task.
+ */
+#define MOST_WEIGHTS (512 * 1024)
+/* The number of pixels of a line of y below which its tiles have too few rows. */
+#define LEAST_LINE 6
 /* As WORKERS_FEW_PRODUCTS, for multiplications that take a quarter of the time. */
 #define SMALL_PRODUCT (4 * WORKERS_FEW_PRODUCTS)
 /*
- * With fewer channels in a group, as in the first layers of pictures, gathering the bytes takes
- * longer: 1.04 to 4.6 of the time of F32 with 3 channels.
+ * With fewer channels in a group, gathering the bytes row by row takes longer: 1.04 to 4.6 of the
+ * time of F32 with 3 channels.
  */
 #define LEAST_CHANNELS 8
 /* The maximum length of a sum of products of bytes in 32 bits. */
@@ -50,42 +52,114 @@ const struct cpu_integer_loops *cpu_integer_loops_of(const struct cpu_isa *isa)
 
 /* ---- planning ------------------------------------------------------------------------------- */
 
-static void cut_tasks(struct cpu_integer *g, unsigned threads)
+/* The blocks of the slowest thread, in units, if `units` are divided into blocks for `slots`. */
+static int64_t load_of(int64_t units, int64_t block, int64_t groups, unsigned slots)
 {
-    int64_t rows = MOST_BYTES / g->a_row / g->loops->rows * g->loops->rows;
+    return cut(cut(units, block) * groups, slots) * block;
+}
 
+/* The lines of a task, at most `most`: equal loads, and several tasks for each thread. */
+static int64_t choose_block(const struct cpu_integer *g, int64_t most)
+{
+    int64_t chosen = most, load = INT64_MAX;
+
+    for (int64_t block = most; block > 0; block--) {
+        int64_t own = load_of(g->lines, block, g->groups, g->slots);
+
+        if (own > load || (own == load && cut(g->lines, block) * g->groups > 4 * g->slots))
+            continue;
+        chosen = block;
+        load = own;
+    }
+    return chosen;
+}
+
+/*
+ * Whether tasks share panels, not lines: the weights are larger than the rows, which all tasks
+ * bring.
+ */
+static bool shares_panels(const struct cpu_integer *g, int64_t bytes)
+{
+    int64_t panels = g->panels * g->groups;
+
+    return bytes <= 2 * MOST_BYTES && 2 * bytes < panels * g->panel_bytes &&
+           panels >= 2 * g->slots &&
+           10 * panels >= 9 * g->slots * load_of(panels, cut(panels, 4 * g->slots), 1, g->slots);
+}
+
+/* Divides the lines and panels among tasks; the rows of a line have `bytes` bytes. */
+static void cut_tasks(struct cpu_integer *g, int64_t bytes, unsigned threads)
+{
+    int64_t most = MOST_BYTES / (bytes + g->line * g->n);
+
+    most = least(most < 1 ? 1 : most, g->lines);
+    g->is_by_line = g->panels * g->panel_bytes <= MOST_WEIGHTS;
     g->slots = g->groups * g->m * g->n * g->k < SMALL_PRODUCT ? 1 : threads;
-    rows = rows < g->loops->rows ? g->loops->rows : least(rows, MOST_ROWS);
-    g->row_blocks = cut(g->m, rows);
-    if (g->slots > 1 && g->row_blocks * g->groups < 4 * g->slots)
-        g->row_blocks = least(cut(g->m, g->loops->rows), cut(4 * g->slots, g->groups));
-    g->row_block = cut(cut(g->m, g->loops->rows), g->row_blocks) * g->loops->rows;
-    g->row_blocks = cut(g->m, g->row_block);
+    g->line_block = most < 1 ? 1 : most;
     g->panel_blocks = 1;
-    if (g->slots > 1 && g->row_blocks * g->groups < 2 * g->slots)
-        g->panel_blocks = least(g->panels, cut(4 * g->slots, g->row_blocks * g->groups));
+    if (g->slots > 1 && !g->is_by_line && shares_panels(g, g->lines * bytes))
+        g->line_block = g->lines;
+    else if (g->slots > 1)
+        g->line_block = choose_block(g, g->line_block);
+    g->line_blocks = cut(g->lines, g->line_block);
+    if (g->slots > 1 && g->line_blocks * g->groups < 2 * g->slots)
+        g->panel_blocks = least(g->panels, cut(4 * g->slots, g->line_blocks * g->groups));
     g->panel_block = cut(g->panels, g->panel_blocks);
     g->panel_blocks = cut(g->panels, g->panel_block);
 }
 
-/* Divides the product, whose groups, m, n and k are set. */
-static void divide(struct cpu_op *p)
+/* The number of lines of x that a task copies. */
+static int64_t copied_lines(const struct cpu_window *w, int64_t block)
+{
+    int64_t step = w->stride[1], reach = cpu_integer_copied_lines(w);
+    int64_t images = cut(block - 1, w->out[1]); /* the most images that it begins after its first */
+
+    return (block - 1) * step + reach + images * (reach > step ? reach - step : 0);
+}
+
+/* Finds the rows of a: lines with rows at equal distances, and the bytes that they take. */
+static void find_rows(struct cpu_op *p, bool is_even, unsigned threads)
+{
+    struct cpu_integer *g = &p->integer;
+    const struct cpu_window *w = &p->plan.convolution.window;
+    int64_t size = g->loops->is_wide ? 2 : 1, unit = g->loops->unit, rows = g->loops->rows, bytes;
+
+    g->line = !is_even ? w->out[2] : g->m ? cut(cut(g->m, cut(g->m, rows)), unit) * unit : 1;
+    g->lines = cut(g->m, g->line);
+    if (g->source == CPU_INTEGER_GATHERED) {
+        g->a_row = cut(g->k_groups * g->loops->group * size, 64) * 64;
+        bytes = g->line_bytes = cut(g->line, unit) * unit * g->a_row;
+    } else if (g->source == CPU_INTEGER_COPIED) {
+        int64_t channels = w->channels / g->groups;
+
+        g->line_bytes = ((w->out[2] - 1) * w->stride[2] + w->kernel[2]) * channels * size;
+        g->a_row = w->stride[2] * channels * size;
+        g->a_span = w->dilation[1] * g->line_bytes;
+        bytes = w->stride[1] * g->line_bytes;
+    } else {
+        bytes = g->line * g->k;
+    }
+    cut_tasks(g, bytes, threads);
+    if (g->source == CPU_INTEGER_GATHERED)
+        g->slot_bytes = g->line_block * g->line_bytes + (unit > 1 ? unit * g->a_row : 0);
+    else if (g->source == CPU_INTEGER_COPIED)
+        g->slot_bytes =
+            cut(copied_lines(w, g->line_block) * g->line_bytes + CPU_INTEGER_BEYOND, 64) * 64;
+}
+
+/* Divides the product, whose groups, m, n, k, spans and source are set. */
+static void divide(struct cpu_op *p, bool is_even)
 {
     struct cpu_integer *g = &p->integer;
     int64_t group = g->loops->group, columns = g->loops->columns;
-    int64_t unit = g->loops->unit > 1 ? g->loops->unit : 0;
 
     g->is_signed = p->op.in[0].dtype == FERRY_I8;
     g->shift = g->loops->shift[g->is_signed];
-    g->k_groups = cut(g->k, group);
-    g->a_row = cut(g->k_groups * group * (g->loops->is_wide ? 2 : 1), 64) * 64;
+    g->span = g->k / g->spans;
+    g->k_groups = cut(g->span, group);
     g->panels = cut(g->n, columns);
-    g->panel_bytes = columns * ((int64_t)sizeof(int32_t) + g->k_groups * group);
-    g->is_in_place = g->is_in_place && g->shift == 0 && !g->loops->is_wide && g->loops->unit == 1 &&
-                     g->k % group == 0;
-    cut_tasks(g, p->threads);
-    /* at least one tile of rows, even if k is so long that MOST_BYTES hold fewer */
-    g->slot_bytes = g->is_in_place ? 0 : (g->row_block + unit) * g->a_row;
+    g->panel_bytes = columns * ((int64_t)sizeof(int32_t) + g->spans * g->k_groups * group);
+    find_rows(p, is_even, p->threads);
     p->answer.epilogue = p->op.n_epilogue;
     if (g->loops->is_wide)
         p->answer.cost = FERRY_OP_COST_F32_FASTER;
@@ -114,23 +188,91 @@ static bool takes_operands(const struct cpu_op *p)
     return adds <= 1 && p->integer.k > 0 && p->integer.k <= MOST_K;
 }
 
-/*
- * Whether the rows are pixels of x at a constant distance, with contiguous channels and without
- * padding.
- */
-static bool is_plain_pixels(const struct cpu_window *w, int64_t *out_row)
+/* Whether the loops read bytes of U8 where they are. */
+static bool reads_in_place(const struct cpu_op *p)
 {
-    int64_t next = w->x[4];
+    const struct cpu_integer_loops *loops = p->integer.loops;
 
-    for (int i = 2; i >= 0; i--) {
-        if (w->kernel[i] != 1 || w->stride[i] != 1 || w->pad[i] || w->pad_end[i])
+    return loops->shift[p->op.in[0].dtype == FERRY_I8] == 0 && !loops->is_wide && loops->unit == 1;
+}
+
+/* Whether a window reads no padding, and its spans are contiguous whole groups. */
+static bool has_spans_in_place(const struct cpu_op *p)
+{
+    const struct cpu_window *w = &p->plan.convolution.window;
+    int64_t channels = w->channels / p->integer.groups;
+
+    for (int i = 0; i < 3; i++)
+        if (w->pad[i] ||
+            (w->out[i] - 1) * w->stride[i] + w->dilation[i] * (w->kernel[i] - 1) + 1 > w->in[i])
             return false;
-        if (w->in[i] > 1 && w->x[2 + i] != next)
+    return w->kernel[0] == 1 && (w->x[1] == 1 || channels == 1) &&
+           (w->kernel[2] == 1 || (w->x[4] == channels && w->dilation[2] == 1)) &&
+           w->kernel[2] * channels % p->integer.loops->group == 0;
+}
+
+/*
+ * Whether lines of x are copied: rows overlap, and a line is neither short, so that tiles would
+ * have few rows, nor long.
+ */
+static bool copies_lines(const struct cpu_op *p)
+{
+    const struct cpu_window *w = &p->plan.convolution.window;
+    const struct cpu_integer *g = &p->integer;
+    int64_t line = ((w->out[2] - 1) * w->stride[2] + w->kernel[2]) * w->channels / g->groups;
+    int64_t tasks = g->groups * (w->images * w->out[1] > cut(g->n, g->loops->columns)
+                                     ? w->images * w->out[1]
+                                     : cut(g->n, g->loops->columns));
+
+    return g->loops->unit == 1 && w->in[0] == 1 && w->out[0] == 1 && w->kernel[0] == 1 &&
+           w->pad[0] == 0 && w->dilation[2] == 1 && w->stride[2] <= w->kernel[2] &&
+           w->stride[1] <= cpu_integer_copied_lines(w) && w->out[2] >= LEAST_LINE &&
+           line * cpu_integer_copied_lines(w) <= MOST_BYTES && tasks >= 2 * p->threads;
+}
+
+/* Whether all pixels of y, and of the added operand, are at equal distances. */
+static bool is_even(const struct cpu_op *p)
+{
+    const struct cpu_window *w = &p->plan.convolution.window;
+    int64_t strides[5];
+
+    if (!cpu_integer_is_even(w, w->y))
+        return false;
+    for (uint32_t i = 0; i < p->op.n_epilogue; i++) {
+        if (p->op.epilogue[i].step != FERRY_STEP_ADD)
+            continue;
+        cpu_integer_strides_of(p, &p->op.in[p->op.epilogue[i].operand], strides);
+        if (!cpu_integer_is_even(w, strides))
             return false;
-        next *= w->in[i];
     }
-    *out_row = w->in[2] > 1 ? w->x[4] : w->in[1] > 1 ? w->x[3] : w->in[0] > 1 ? w->x[2] : w->x[0];
-    return w->x[1] == 1 && w->in[2] > 1 && (w->images == 1 || w->x[0] == next);
+    return true;
+}
+
+/* Chooses the source of the rows; returns whether all of them are at equal distances. */
+static bool choose_source(struct cpu_op *p)
+{
+    const struct cpu_window *w = &p->plan.convolution.window;
+    struct cpu_integer *g = &p->integer;
+    int64_t pixels[5];
+
+    g->spans = 1;
+    g->source = CPU_INTEGER_GATHERED;
+    if (reads_in_place(p) && has_spans_in_place(p)) {
+        for (int i = 0; i < 3; i++)
+            pixels[2 + i] = w->stride[i] * w->x[2 + i];
+        pixels[0] = w->x[0];
+        g->source = CPU_INTEGER_IN_PLACE;
+        g->a_row = cpu_integer_next_of(w, pixels);
+        g->spans = w->kernel[1];
+        g->a_span = w->dilation[1] * w->x[3];
+        return is_even(p) && cpu_integer_is_even(w, pixels);
+    }
+    if (copies_lines(p)) {
+        g->source = CPU_INTEGER_COPIED;
+        g->spans = w->kernel[1];
+        return false;
+    }
+    return is_even(p);
 }
 
 static const struct cpu_op_kind product, depthwise;
@@ -147,7 +289,6 @@ int cpu_integer_convolution_plan(struct cpu_op *p)
     g->m = w->images * w->out[0] * w->out[1] * w->out[2];
     g->n = w->outputs / group;
     g->k = w->taps * (w->channels / group);
-    g->is_in_place = is_plain_pixels(w, &g->x_row);
     if (cpu_integer_depthwise_can(p)) {
         g->groups = 1;
         g->n = w->outputs;
@@ -159,8 +300,8 @@ int cpu_integer_convolution_plan(struct cpu_op *p)
         cpu_integer_depthwise_plan(p);
     } else {
         p->kind = &product;
-        divide(p);
-        if (w->channels / group < LEAST_CHANNELS)
+        divide(p, choose_source(p));
+        if (w->channels / group < LEAST_CHANNELS && g->source == CPU_INTEGER_GATHERED)
             p->answer.cost = FERRY_OP_COST_F32_FASTER;
     }
     cpu_op_prefer_channels_last(p);
@@ -181,13 +322,17 @@ int cpu_integer_inner_product_plan(struct cpu_op *p)
     g->m = y->shape[0];
     g->n = y->shape[1];
     g->k = p->op.in[1].shape[1];
-    g->is_in_place = true;
-    g->x_row = x->stride[0];
+    g->x_row = g->a_row = x->stride[0];
+    g->spans = 1;
     if (!takes_operands(p) ||
         !(p->plan.matrix.turn.rank || g->k == 1 || (row->rank == 1 && walk_step(row, 0) == 1)))
         return FERRY_EUNSUPPORTED;
     p->kind = &product;
-    divide(p);
+    if (reads_in_place(p) && g->k % g->loops->group == 0)
+        g->source = CPU_INTEGER_IN_PLACE;
+    else
+        g->source = CPU_INTEGER_GATHERED;
+    divide(p, true);
     return 0;
 }
 
@@ -196,121 +341,6 @@ static void product_prepare(struct cpu_device *d, const struct cpu_op *p, const 
 {
     (void)d;
     cpu_integer_pack(p, in[1], packed);
-}
-
-/* ---- rows ----------------------------------------------------------------------------------- */
-
-/* Gathers `n` channels from x on. */
-static char *bring_channels(const struct cpu_op *p, const char *x, int64_t step, int64_t n,
-                            char *to)
-{
-    const struct cpu_integer *g = &p->integer;
-    int64_t size = g->loops->is_wide ? 2 : 1;
-
-    if (step == 1 && size == 1 && g->shift == 0) {
-        memcpy(to, x, (size_t)n);
-        return to + n;
-    }
-    if (step == 1 || n == 1) {
-        g->loops->bring(n, x, g->is_signed, to);
-        return to + n * size;
-    }
-    for (int64_t i = 0; i < n; i++, to += size)
-        g->loops->bring(1, x + i * step, g->is_signed, to);
-    return to;
-}
-
-/* Writes `n` elements of padding in the form of a. */
-static char *bring_zeros(const struct cpu_integer *g, int64_t n, char *to)
-{
-    int64_t bytes = n * (g->loops->is_wide ? 2 : 1);
-
-    memset(to, g->shift & 255, (size_t)bytes);
-    return to + bytes;
-}
-
-/* Gathers a line of taps at x; the first tap is at position `left` of the line. */
-static char *bring_line(const struct cpu_op *p, const char *x, int64_t left, int64_t channels,
-                        char *to)
-{
-    const struct cpu_window *w = &p->plan.convolution.window;
-    int64_t step = w->dilation[2], taps = w->kernel[2], first = 0, end;
-
-    if (left < 0)
-        first = least((-left + step - 1) / step, taps);
-    end = left < w->in[2] ? least((w->in[2] - left + step - 1) / step, taps) : first;
-    end = end < first ? first : end;
-    if (first)
-        to = bring_zeros(&p->integer, first * channels, to);
-    if (step == 1 && w->x[4] == channels && (w->x[1] == 1 || channels == 1))
-        to = bring_channels(p, x + (left + first) * w->x[4], 1, (end - first) * channels, to);
-    else
-        for (int64_t i = first; i < end; i++)
-            to = bring_channels(p, x + (left + i * step) * w->x[4], w->x[1], channels, to);
-    return end < taps ? bring_zeros(&p->integer, (taps - end) * channels, to) : to;
-}
-
-static void bring_patch(const struct cpu_integer_run *r, int64_t group,
-                        const struct cpu_integer_pixel *pixel, char *to)
-{
-    const struct cpu_op *p = r->op;
-    const struct cpu_window *w = &p->plan.convolution.window;
-    const struct cpu_integer *g = &p->integer;
-    const struct cpu_integer_pixel at = *pixel;
-    int64_t channels = w->channels / g->groups, line = w->kernel[2] * channels;
-    const char *x = (const char *)r->args->in[0] + at.image * w->x[0] + group * channels * w->x[1];
-
-    for (int64_t i = 0; i < w->kernel[0]; i++)
-        for (int64_t j = 0; j < w->kernel[1]; j++) {
-            int64_t deep = at.at[0] * w->stride[0] - w->pad[0] + i * w->dilation[0];
-            int64_t high = at.at[1] * w->stride[1] - w->pad[1] + j * w->dilation[1];
-
-            if (deep < 0 || deep >= w->in[0] || high < 0 || high >= w->in[1])
-                to = bring_zeros(g, line, to);
-            else
-                to = bring_line(p, x + deep * w->x[2] + high * w->x[3],
-                                at.at[2] * w->stride[2] - w->pad[2], channels, to);
-        }
-    bring_zeros(g, g->k_groups * g->loops->group - g->k, to);
-}
-
-/* Gathers rows from `first` on, a_row apart. */
-static void bring_rows(const struct cpu_integer_run *r, int64_t group, int64_t first, int64_t rows,
-                       char *to)
-{
-    const struct cpu_op *p = r->op;
-    const struct cpu_integer *g = &p->integer;
-    const char *x = r->args->in[0];
-    struct cpu_integer_pixel pixel;
-
-    if (!g->is_row) {
-        pixel = cpu_integer_pixel_of(&p->plan.convolution.window, first);
-        for (int64_t i = 0; i < rows;
-             i++, cpu_integer_next_pixel(&p->plan.convolution.window, &pixel))
-            bring_patch(r, group, &pixel, to + i * g->a_row);
-        return;
-    }
-    for (int64_t i = 0; i < rows; i++)
-        bring_zeros(g, g->k_groups * g->loops->group - g->k,
-                    bring_channels(p, x + (first + i) * g->x_row, 1, g->k, to + i * g->a_row));
-}
-
-/* Gathers rows in the form of a: units of rows are gathered at the end of the slot. */
-static void bring_units(const struct cpu_integer_run *r, int64_t group, int64_t first, int64_t rows,
-                        char *to)
-{
-    const struct cpu_integer *g = &r->op->integer;
-    int64_t unit = g->loops->unit;
-    char *apart = to + g->row_block * g->a_row;
-
-    if (unit == 1) {
-        bring_rows(r, group, first, rows, to);
-        return;
-    }
-    for (int64_t i = 0; i < rows; i += unit) {
-        bring_rows(r, group, first + i, least(unit, rows - i), apart);
-        g->loops->mix(g->a_row, apart, to + i * g->a_row);
-    }
 }
 
 /* ---- tasks ---------------------------------------------------------------------------------- */
@@ -335,59 +365,114 @@ static struct cpu_integer_run of_group(const struct cpu_integer_run *r, int64_t 
     return own;
 }
 
-static void do_panel(const struct cpu_integer_run *r, const struct cpu_integer_place *place,
-                     int64_t rows, int64_t column, const char *panel, const char *a, int64_t a_row)
+/* Whether tiles apply the store themselves, where `columns` columns are left. */
+static bool takes_store(const struct cpu_integer_run *r, int64_t columns)
+{
+    const struct cpu_integer_loops *loops = r->op->integer.loops;
+
+    return loops->stores && r->is_simple && r->store.is_ordered && columns >= loops->columns;
+}
+
+/* Computes a line of a panel. */
+static void do_line(const struct cpu_integer_run *r, struct cpu_integer_tile *tile, int64_t rows)
+{
+    const struct cpu_integer_loops *loops = r->op->integer.loops;
+    int64_t tiles = cut(rows, loops->rows), unit = loops->unit;
+    int64_t columns = least(loops->columns, r->op->integer.n - tile->column);
+
+    for (int64_t i = 0; i < tiles; i++) {
+        int64_t some = least(cut(cut(rows, tiles - i), unit) * unit, rows);
+
+        loops->micro[some](tile);
+        if (!tile->store)
+            cpu_integer_put(r, tile->column, columns, some, tile->sums, &tile->place);
+        tile->a += some * tile->a_row;
+        tile->place.y += some * tile->place.y_next;
+        if (r->add)
+            tile->place.add += some * tile->place.add_next;
+        rows -= some;
+    }
+}
+
+/* The address of the rows of a line, where lines from `first` on have been brought to `slot`. */
+static const char *line_at(const struct cpu_integer_run *r, int64_t group, int64_t first,
+                           int64_t line, const char *slot)
+{
+    const struct cpu_op *p = r->op;
+    const struct cpu_integer *g = &p->integer;
+    const struct cpu_window *w = &p->plan.convolution.window;
+    const char *x = r->args->in[0];
+    struct cpu_integer_pixel at;
+
+    if (g->source == CPU_INTEGER_GATHERED)
+        return slot + (line - first) * g->line_bytes;
+    if (g->source == CPU_INTEGER_COPIED)
+        return slot + (cpu_integer_copied_line(w, line) - cpu_integer_copied_line(w, first)) *
+                          g->line_bytes;
+    if (g->is_row)
+        return x + line * g->line * g->x_row;
+    at = cpu_integer_pixel_of(w, line * g->line);
+    x += at.image * w->x[0] + group * (w->channels / g->groups) * w->x[1];
+    for (int i = 0; i < 3; i++)
+        x += at.at[i] * w->stride[i] * w->x[2 + i];
+    return x;
+}
+
+/* Computes a line of rows of a panel. */
+static void do_panel(const struct cpu_integer_run *r, struct cpu_integer_tile *tile, int64_t group,
+                     int64_t panel, int64_t line)
 {
     const struct cpu_integer *g = &r->op->integer;
-    int64_t tiles = cut(rows, g->loops->rows), columns = least(g->loops->columns, g->n - column);
-    int32_t sums[INTEGER_MOST_ROWS * INTEGER_MOST_COLUMNS] __attribute__((aligned(64)));
-    struct cpu_integer_tile tile = { .a_row = a_row,
-                                     .groups = g->k_groups,
-                                     .first = (const int32_t *)(const void *)panel,
-                                     .sums = sums };
+    const char *packed = r->packed + (group * g->panels + panel) * g->panel_bytes;
+    const char *a = tile->a;
+    const struct cpu_integer_place place = tile->place;
 
-    tile.b = (const int8_t *)(tile.first + g->loops->columns);
-    for (int64_t i = 0, first = 0; i < tiles; i++) {
-        int64_t unit = g->loops->unit, share = cut(cut(rows - first, tiles - i), unit) * unit;
-        int64_t some = least(share, rows - first);
-
-        tile.a = a + first * a_row;
-        g->loops->micro[some](&tile);
-        cpu_integer_put(r, column, columns, some, sums, place + first);
-        first += some;
-    }
+    tile->column = panel * g->loops->columns;
+    tile->first = (const int32_t *)(const void *)packed;
+    tile->b = (const int8_t *)(tile->first + g->loops->columns);
+    tile->store = takes_store(r, g->n - tile->column) ? &r->store : NULL;
+    do_line(r, tile, least(g->line, g->m - line * g->line));
+    tile->a = a;
+    tile->place = place;
 }
 
 static void do_task(void *arg, int64_t number, unsigned slot)
 {
     const struct cpu_integer_run *all = arg;
     const struct cpu_integer *g = &all->op->integer;
-    int64_t block = number % g->row_blocks, rest = number / g->row_blocks;
+    int64_t block = number % g->line_blocks, rest = number / g->line_blocks;
     int64_t group = rest / g->panel_blocks, panel = rest % g->panel_blocks * g->panel_block;
-    int64_t first = block * g->row_block, rows = least(g->row_block, g->m - first);
-    int64_t end = least(panel + g->panel_block, g->panels), a_row = g->a_row;
-    struct cpu_integer_place place[MOST_ROWS];
+    int64_t first = block * g->line_block, end = least(first + g->line_block, g->lines);
+    int64_t panels = least(panel + g->panel_block, g->panels);
+    int64_t step = g->is_by_line ? g->panel_block : 1;
+    int32_t sums[INTEGER_MOST_ROWS * INTEGER_MOST_COLUMNS] __attribute__((aligned(64)));
     struct cpu_op_args args;
     struct cpu_integer_run r = of_group(all, group, &args);
-    const char *a = all->rows + slot * g->slot_bytes;
+    char *rows = all->rows + slot * g->slot_bytes;
+    struct cpu_integer_tile tile = { .a_row = g->a_row,
+                                     .a_span = g->a_span,
+                                     .spans = g->spans,
+                                     .groups = g->k_groups,
+                                     .sums = sums };
 
-    if (g->is_in_place) {
-        a_row = g->x_row;
-        a = (const char *)r.args->in[0] + first * a_row + group * g->k;
-    } else {
-        bring_units(&r, group, first, rows, all->rows + slot * g->slot_bytes);
-    }
-    cpu_integer_find_places(&r, group, first, rows, place);
-    for (; panel < end; panel++)
-        do_panel(&r, place, rows, panel * g->loops->columns,
-                 r.packed + (group * g->panels + panel) * g->panel_bytes, a, a_row);
+    if (g->source == CPU_INTEGER_COPIED)
+        cpu_integer_copy(&r, group, first, end - first, rows);
+    else if (g->source == CPU_INTEGER_GATHERED)
+        cpu_integer_gather(&r, group, first, end - first, rows);
+    for (; panel < panels; panel += step)
+        for (int64_t line = first; line < end; line++) {
+            tile.a = line_at(&r, group, first, line, rows);
+            tile.place = cpu_integer_place_of(&r, group, line * g->line);
+            for (int64_t i = panel; i < least(panel + step, panels); i++)
+                do_panel(&r, &tile, group, i, line);
+        }
 }
 
 static void product_run(struct cpu_device *d, const struct cpu_op *p,
                         const struct cpu_op_args *args)
 {
     const struct cpu_integer *g = &p->integer;
-    int64_t tasks = g->groups * g->row_blocks * g->panel_blocks;
+    int64_t tasks = g->groups * g->line_blocks * g->panel_blocks;
     struct cpu_integer_run r = {
         .op = p, .args = args, .packed = args->packed, .rows = args->workspace
     };

@@ -28,13 +28,37 @@ struct cpu_integer_pixel {
 struct cpu_integer_pixel cpu_integer_pixel_of(const struct cpu_window *w, int64_t row);
 void cpu_integer_next_pixel(const struct cpu_window *w, struct cpu_integer_pixel *p);
 
+/*
+ * The distance from a pixel of y to the next of its line, by strides as those of y; and whether it
+ * is the distance between all pixels.
+ */
+int64_t cpu_integer_next_of(const struct cpu_window *w, const int64_t *stride);
+bool cpu_integer_is_even(const struct cpu_window *w, const int64_t *stride);
+/* The strides of an operand like y: N, O, and the three spatial axes. */
+void cpu_integer_strides_of(const struct cpu_op *p, const ferry_operand *o, int64_t *out);
+
 /* Sets the members for the steps from the operation and its arguments. */
 void cpu_integer_find_store(struct cpu_integer_run *r);
-/* The places of rows from `first` on, at the columns of a group. */
-void cpu_integer_find_places(const struct cpu_integer_run *r, int64_t group, int64_t first,
-                             int64_t rows, struct cpu_integer_place *out);
+/* The place of rows from `row` on, which are of one line, at the columns of a group. */
+struct cpu_integer_place cpu_integer_place_of(const struct cpu_integer_run *r, int64_t group,
+                                              int64_t row);
 /* Applies all steps to columns `column` … of rows of sums, and stores them. */
 void cpu_integer_put(const struct cpu_integer_run *r, int64_t column, int64_t columns, int64_t rows,
-                     const int32_t *sums, const struct cpu_integer_place *places);
+                     const int32_t *sums, const struct cpu_integer_place *place);
+
+/*
+ * Writes the rows of lines `first` … of a group in the form of a: whole lines of x with their
+ * padding, or row by row (integer_rows.c). `to` has the room of a slot.
+ */
+void cpu_integer_copy(const struct cpu_integer_run *r, int64_t group, int64_t first, int64_t lines,
+                      char *to);
+void cpu_integer_gather(const struct cpu_integer_run *r, int64_t group, int64_t first,
+                        int64_t lines, char *to);
+/*
+ * Lines of x with their padding have numbers across images; the number of the first one that a line
+ * of y reads, and the number that it reads.
+ */
+int64_t cpu_integer_copied_line(const struct cpu_window *w, int64_t line);
+int64_t cpu_integer_copied_lines(const struct cpu_window *w);
 
 #endif

@@ -37,6 +37,26 @@ static int64_t offset_of(const struct cpu_integer_pixel *p, const int64_t *strid
            p->at[2] * stride[4];
 }
 
+int64_t cpu_integer_next_of(const struct cpu_window *w, const int64_t *stride)
+{
+    for (int i = 2; i >= 0; i--)
+        if (w->out[i] > 1)
+            return stride[2 + i];
+    return stride[0];
+}
+
+bool cpu_integer_is_even(const struct cpu_window *w, const int64_t *stride)
+{
+    int64_t next = cpu_integer_next_of(w, stride);
+
+    for (int i = 2; i >= 0; i--) {
+        if (w->out[i] > 1 && stride[2 + i] != next)
+            return false;
+        next *= w->out[i];
+    }
+    return w->images == 1 || stride[0] == next;
+}
+
 /* ---- stores --------------------------------------------------------------------------------- */
 
 static int64_t size_of(uint32_t dtype)
@@ -49,6 +69,17 @@ static float value_at(uint32_t dtype, const char *p)
     return dtype == FERRY_F32  ? *(const float *)(const void *)p
            : dtype == FERRY_U8 ? (float)*(const uint8_t *)p
                                : (float)*(const int8_t *)p;
+}
+
+/* Sets the members for steps that keep the order of numbers. */
+static void find_order(struct cpu_integer_store *s)
+{
+    const float low = s->dtype == FERRY_U8 ? 0 : -128, high = s->dtype == FERRY_U8 ? 255 : 127;
+
+    s->is_ordered = s->dtype != FERRY_F32 && s->factor > 0 && isfinite(s->factor) &&
+                    isfinite(s->term) && s->least <= s->most;
+    s->low = fminf(fmaxf(fmaf(s->least, s->factor, s->term), low), high);
+    s->high = fminf(fmaxf(fmaf(s->most, s->factor, s->term), low), high);
 }
 
 /* Applies the steps of the epilogue one by one to a row of sums. */
@@ -92,13 +123,17 @@ static void store_by_steps(const struct cpu_integer_run *r, int64_t column, int6
 }
 
 void cpu_integer_put(const struct cpu_integer_run *r, int64_t column, int64_t columns, int64_t rows,
-                     const int32_t *sums, const struct cpu_integer_place *places)
+                     const int32_t *sums, const struct cpu_integer_place *place)
 {
     if (r->is_simple)
-        r->op->integer.loops->store(&r->store, column, columns, rows, sums, places);
+        r->op->integer.loops->store(&r->store, column, columns, rows, sums, place);
     else
-        for (int64_t i = 0; i < rows; i++)
-            store_by_steps(r, column, columns, sums + i * INTEGER_MOST_COLUMNS, &places[i]);
+        for (int64_t i = 0; i < rows; i++) {
+            const struct cpu_integer_place at = { .y = place->y + i * place->y_next,
+                                                  .add = place->add + i * place->add_next };
+
+            store_by_steps(r, column, columns, sums + i * INTEGER_MOST_COLUMNS, &at);
+        }
 }
 
 /* Adds a step to the store; false if the store does not support it after its present steps. */
@@ -137,6 +172,15 @@ static bool take_step(struct cpu_integer_run *r, const ferry_op_step *s, int *or
     return true;
 }
 
+void cpu_integer_strides_of(const struct cpu_op *p, const ferry_operand *o, int64_t *out)
+{
+    memset(out, 0, 5 * sizeof(*out));
+    out[0] = o->stride[0];
+    out[1] = o->stride[1];
+    if (!p->integer.is_row)
+        ferry__widen(&o->stride[2], p->plan.convolution.window.axes, 0, &out[2]);
+}
+
 void cpu_integer_find_store(struct cpu_integer_run *r)
 {
     const struct cpu_op *p = r->op;
@@ -153,38 +197,38 @@ void cpu_integer_find_store(struct cpu_integer_run *r)
             continue;
         r->add = &p->op.in[s->operand];
         r->added = r->args->in[s->operand];
-        r->add_strides[0] = r->add->stride[0];
-        r->add_strides[1] = r->add->stride[1];
-        if (!p->integer.is_row)
-            ferry__widen(&r->add->stride[2], p->plan.convolution.window.axes, 0,
-                         &r->add_strides[2]);
+        cpu_integer_strides_of(p, r->add, r->add_strides);
     }
     r->is_simple = p->op.out[0].stride[1] == 1 || p->op.out[0].shape[1] == 1;
     for (uint32_t i = 0; i < p->op.n_epilogue && r->is_simple; i++)
         r->is_simple = take_step(r, &p->op.epilogue[i], &order);
+    find_order(&r->store);
 }
 
-void cpu_integer_find_places(const struct cpu_integer_run *r, int64_t group, int64_t first,
-                             int64_t rows, struct cpu_integer_place *out)
+struct cpu_integer_place cpu_integer_place_of(const struct cpu_integer_run *r, int64_t group,
+                                              int64_t row)
 {
     const struct cpu_op *p = r->op;
     const struct cpu_window *w = &p->plan.convolution.window;
     const ferry_operand *o = &p->op.out[0];
-    int64_t column = group * p->integer.n;
-    struct cpu_integer_pixel at = { .image = first };
+    int64_t column = group * p->integer.n, y_next = o->stride[0], add_next = r->add_strides[0];
+    int64_t y = row * y_next, add = row * add_next, size = size_of(o->dtype);
+    struct cpu_integer_place place = { 0 };
 
-    if (!p->integer.is_row)
-        at = cpu_integer_pixel_of(w, first);
-    for (int64_t i = 0; i < rows; i++) {
-        int64_t y = (first + i) * o->stride[0], add = (first + i) * r->add_strides[0];
+    if (!p->integer.is_row) {
+        const struct cpu_integer_pixel at = cpu_integer_pixel_of(w, row);
 
-        if (!p->integer.is_row) {
-            y = offset_of(&at, w->y);
-            add = offset_of(&at, r->add_strides);
-            cpu_integer_next_pixel(w, &at);
-        }
-        out[i].y = (char *)r->args->out[0] + (y + column * o->stride[1]) * size_of(o->dtype);
-        out[i].add =
-            r->add ? r->added + (add + column * r->add_strides[1]) * size_of(r->add->dtype) : NULL;
+        y = offset_of(&at, w->y);
+        add = offset_of(&at, r->add_strides);
+        y_next = cpu_integer_next_of(w, w->y);
+        add_next = cpu_integer_next_of(w, r->add_strides);
     }
+    place.y = (char *)r->args->out[0] + (y + column * o->stride[1]) * size;
+    place.y_next = y_next * size;
+    if (r->add) {
+        size = size_of(r->add->dtype);
+        place.add = r->added + (add + column * r->add_strides[1]) * size;
+        place.add_next = add_next * size;
+    }
+    return place;
 }
