@@ -55,6 +55,7 @@ EXTRA_DIST += \
 	%D%/measurements/2026-11-29-onnx-models.md \
 	%D%/measurements/2026-11-29-random-nets.md \
 	%D%/measurements/2026-11-29-release.md \
+	%D%/measurements/2026-11-29-threads-and-memory.md \
 	%D%/measurements/2026-11-29-training.md \
 	%D%/measurements/2026-11-28-integers.md \
 	%D%/measurements/2026-11-28-whole-nets.md \

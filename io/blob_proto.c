@@ -12,7 +12,9 @@
 static struct ferry__io_file file_of(const void *bytes, size_t size)
 {
     static char path[] = "BlobProto bytes";
-    struct ferry__io_file file = { path, path, path, bytes, size, -1 };
+    struct ferry__io_file file = {
+        .real = path, .path = path, .stem = path, .bytes = bytes, .size = size, .fd = -1
+    };
 
     return file;
 }

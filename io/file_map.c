@@ -67,6 +67,8 @@ static int map_whole(struct ferry__io_file *file)
     if (err)
         return err;
     file->size = (uint64_t)info.st_size;
+    file->seconds = (int64_t)info.st_mtim.tv_sec;
+    file->nanoseconds = (int64_t)info.st_mtim.tv_nsec;
     bytes = mmap(NULL, (size_t)file->size, PROT_READ, MAP_PRIVATE, file->fd, 0);
     if (bytes == MAP_FAILED)
         return ferry_error_set(FERRY_EIO, "%s: mapping %llu bytes: %s", file->path,
@@ -124,6 +126,15 @@ void ferry__io_file_close(struct ferry__io_file *file)
     free(file->real);
     free(file->path);
     free(file->stem);
+}
+
+bool ferry__io_file_is_unchanged(const struct ferry__io_file *file)
+{
+    struct stat info;
+
+    return file->fd < 0 || (fstat(file->fd, &info) == 0 && (uint64_t)info.st_size == file->size &&
+                            (int64_t)info.st_mtim.tv_sec == file->seconds &&
+                            (int64_t)info.st_mtim.tv_nsec == file->nanoseconds);
 }
 
 static int read_all(const struct ferry__io_file *file, uint64_t offset, uint64_t size, char *out)

@@ -5,13 +5,17 @@
 
 #include <ferry/status.h>
 
+#include <stdbool.h>
+
 struct ferry__io_file {
     char *real; /* the path that the caller gave */
     char *path; /* the path as messages show it */
     char *stem; /* the file name without its suffix */
     const unsigned char *bytes;
     uint64_t size;
-    int fd; /* −1: the caller owns the bytes */
+    int fd;              /* −1: the caller owns the bytes */
+    int64_t seconds;     /* the time of the last change of the contents when it was opened */
+    int64_t nanoseconds; /* the fraction of a second */
 };
 
 /* Maps a regular file. On failure *out is untouched. */
@@ -22,6 +26,9 @@ int ferry__io_file_borrow(const void *bytes, size_t size, const char *name,
                           struct ferry__io_file *out);
 
 void ferry__io_file_close(struct ferry__io_file *file);
+
+/* Whether the file has the size and the time of its last change that it had when it was opened. */
+bool ferry__io_file_is_unchanged(const struct ferry__io_file *file);
 
 /*
  * Copies `size` bytes at `offset`, a range inside the file. Large ranges are read instead of copied

@@ -218,6 +218,11 @@ void ferry_io_close(ferry_io *io)
 
 /* ---- entries -------------------------------------------------------------------------------- */
 
+bool ferry_io_is_unchanged(const ferry_io *io)
+{
+    return io && ferry__io_file_is_unchanged(&io->file);
+}
+
 ferry_io_format ferry_io_get_format(const ferry_io *io)
 {
     return io ? io->format : FERRY_IO_UNKNOWN;

@@ -204,6 +204,8 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/model/place.c \
 	%D%/model/place.h \
 	%D%/model/ranges.c \
+	%D%/model/reread.c \
+	%D%/model/reread.h \
 	%D%/model/ranges.h \
 	%D%/model/ranges_layers.c \
 	%D%/model/rules.c \
@@ -248,6 +250,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/passes/fold.c \
 	%D%/passes/fold.h \
 	%D%/passes/fold_weights.c \
+	%D%/passes/folded.c \
 	%D%/passes/integers.c \
 	%D%/passes/integers.h \
 	%D%/passes/quantize.c \

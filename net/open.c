@@ -107,6 +107,7 @@ static int apply(ferry_net *net, const ferry_net_options *o)
         (net->backward && !net->plan_training) || net->debug || is_kept(o, "*");
     net->plan = !net->keep_all && !net->backward && !o->no_plan;
     net->only = o->only && !net->backward;
+    net->reread = o->reread_weights && net->phase == FERRY_PHASE_TEST && !o->backward;
     net->quantize = net->phase == FERRY_PHASE_TEST && !o->ignore_quantization;
     net->fuse = !net->keep_all && !net->backward && !o->no_fuse;
     err = find_precision(o, &net->math);

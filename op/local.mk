@@ -30,6 +30,8 @@ noinst_LTLIBRARIES += %D%/libferryopobjs.la
 	%D%/repeat.h \
 	%D%/run.c \
 	%D%/run.h \
+	%D%/origin.c \
+	%D%/origin.h \
 	%D%/submission.c \
 	%D%/submission.h \
 	%D%/target.c \

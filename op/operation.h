@@ -33,4 +33,10 @@ int ferry__operation_create_on_host(ferry_device *dev, const ferry_op_desc *op,
  */
 int ferry__operation_gains(ferry_device *dev, const ferry_op_desc *op, bool *out);
 
+/*
+ * Whether runs read an input only in packed form, on a device that works in the program's memory:
+ * the pages of its unpacked bytes may then be given back (origin.h).
+ */
+bool ferry__operation_packs(const ferry_operation *o, uint32_t input);
+
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "op/packed.h"
 
+#include "op/origin.h"
+
 #include <ferry/blob.h>
 #include <ferry/status.h>
 
@@ -154,6 +156,7 @@ static bool is_current(const struct ferry__packed *p)
 struct packing {
     const struct ferry__constants *constants;
     ferry_cref in[FERRY_OP_INPUTS];
+    struct ferry__origin *origin[FERRY_OP_INPUTS]; /* of the constants that have one */
     ferry_ref packed;
 };
 
@@ -205,36 +208,60 @@ static int submit_or_make_room(struct ferry__packed *p, bool on_device, struct p
     return err;
 }
 
-/*
- * Packs the constants. Their versions are read first, so that a concurrent write makes the packed
- * form stale.
- */
+/* Accesses a constant and reads its version first, so that a concurrent write makes the packed form
+ * stale. */
+static int take_constant(struct ferry__packed *p, uint32_t i, ferry_device *where, ferry_queue *q,
+                         struct packing *job)
+{
+    struct constant *c = &p->constant[i];
+    ferry_ref ref;
+    int err;
+
+    c->version = ferry_memory_version(c->memory);
+    err = ferry__origin_begin(c->memory, &job->origin[i]);
+    if (!err)
+        err = ferry_memory_access(c->memory, where, FERRY_READ, where ? q : NULL, &ref);
+    if (err)
+        return err;
+    ref.offset += c->offset;
+    job->in[i] = ferry_ref_const(ref);
+    return 0;
+}
+
+/* Gives the pages of the constants with an origin back, which the packing has read. */
+static int end_origins(const struct packing *job, ferry_queue *q)
+{
+    bool waited = false;
+    uint32_t i;
+    int err = 0;
+
+    for (i = 0; i < FERRY_OP_INPUTS; i++) {
+        if (job->origin[i] && !waited)
+            err = ferry_device_synchronize(ferry_queue_device(q));
+        waited = waited || job->origin[i];
+        ferry__origin_end(job->origin[i]);
+    }
+    return err;
+}
+
 static int pack(struct ferry__packed *p, const struct ferry__constants *c, ferry_queue *q)
 {
     struct packing job = { .constants = c };
     ferry_device *where = c->target->host ? NULL : c->target->device;
     uint32_t i;
-    int err = 0;
+    int err = 0, late;
 
     p->done = false;
     for (i = 0; !err && i < FERRY_OP_INPUTS; i++)
-        if (p->inputs >> i & 1) {
-            ferry_ref ref;
-
-            p->constant[i].version = ferry_memory_version(p->constant[i].memory);
-            err = ferry_memory_access(p->constant[i].memory, where, FERRY_READ, where ? q : NULL,
-                                      &ref);
-            if (err)
-                break;
-            ref.offset += p->constant[i].offset;
-            job.in[i] = ferry_ref_const(ref);
-        }
+        if (p->inputs >> i & 1)
+            err = take_constant(p, i, where, q, &job);
     if (!err)
         err = ferry_memory_access(p->memory, c->target->device, FERRY_WRITE, q, &job.packed);
     if (!err)
         err = submit_or_make_room(p, where != NULL, &job, q);
-    p->done = !err;
-    return err;
+    late = end_origins(&job, q);
+    p->done = !err && !late;
+    return err ? err : late;
 }
 
 int ferry__packed_access(struct ferry__packed *p, const struct ferry__constants *c, ferry_queue *q,

@@ -137,6 +137,13 @@ static uint32_t packed_inputs(const struct ferry__plan *plan, uint32_t n_in)
     return packed & ~read & ((1u << n_in) - 1);
 }
 
+bool ferry__operation_packs(const ferry_operation *o, uint32_t input)
+{
+    return !o->plan.target.host &&
+           ferry_device_get_properties(o->plan.target.device)->host_memory &&
+           packed_inputs(&o->plan, o->op.n_in) >> input & 1;
+}
+
 /*
  * Checks the offsets of operands, which are passed to the device's entries unchanged: an offset
  * that its kernels do not support is refused.

@@ -107,6 +107,14 @@ FERRY_API int ferry_io_open_bytes(const void *bytes, size_t size, const char *na
 /** Closes the file. Its entries become invalid; blobs read from it stay valid. NULL is accepted. */
 FERRY_API void ferry_io_close(ferry_io *io);
 
+/**
+ * Whether the contents of the open file are those that were opened, as far as its size and the
+ * time of its last change show. A file that was renamed, removed or replaced by another of its name
+ * stays readable and is unchanged; one that was overwritten is not. True for bytes in memory; of a
+ * file with several parts, only the index is compared. False for NULL. Callable from any thread.
+ */
+FERRY_API bool ferry_io_is_unchanged(const ferry_io *io);
+
 /** The format of the file; FERRY_IO_UNKNOWN for NULL. */
 FERRY_API ferry_io_format ferry_io_get_format(const ferry_io *io);
 

@@ -82,7 +82,7 @@ typedef struct ferry_layer_type {
      * last call. May be NULL.
      */
     int (*prepare)(ferry_layer *layer);
-    /** Checks the shapes of the bottoms, sets those of the tops, emits operations. Mandatory. */
+    /** Checks the bottoms' shapes, sets the tops', emits operations; reads no values. Mandatory. */
     int (*reshape)(ferry_layer *layer);
     /** Computes the tops. May be NULL if operations compute them. */
     int (*forward)(ferry_layer *layer);
@@ -243,7 +243,7 @@ FERRY_API int ferry_layer_declare_param(ferry_layer *layer, const ferry_layer_pa
 
 /** The number of declared parameters. 0 for NULL. */
 FERRY_API int ferry_layer_param_count(const ferry_layer *layer);
-/** Parameter `index`, borrowed for the net's life; NULL past the last. */
+/** Parameter `index`, borrowed for the net's life; NULL past the last, or if reading it fails. */
 FERRY_API ferry_blob *ferry_layer_param_at(const ferry_layer *layer, int index);
 
 /* ---- in reshape ---- */

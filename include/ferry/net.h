@@ -91,6 +91,14 @@ typedef struct ferry_net_options {
      * the net. Ignored with "*" in `keep`, with debug_info in the text, and without backward.
      */
     bool plan_training;
+    /**
+     * Does not store F32 weights of 64 KiB and more that a TEST net uses only in packed form, on
+     * devices in the program's memory, but reads them from their .caffemodel or .h5 again when a
+     * pass packs them, for ferry_net_save, ferry_net_move_to and an export, and when the program
+     * gets them; then they stay. The file stays open and may be replaced by another or removed;
+     * after it was overwritten these calls fail with FERRY_EIO.
+     */
+    bool reread_weights;
 } ferry_net_options;
 
 /**
@@ -173,8 +181,7 @@ FERRY_API int ferry_net_save(const ferry_net *net, const char *path, ferry_io_fo
  * Shares the memory of the parameters of `source` with the equally named layers of this net.
  * Several threads may share from one source at once; a parameter that is not initialised yet is
  * initialised once. Copies the known ranges of `source`. FERRY_ESHAPE, with both shapes; nothing is
- * then shared.
- * [ShareTrainedLayersWith]
+ * then shared. [ShareTrainedLayersWith]
  */
 FERRY_API int ferry_net_share(ferry_net *net, ferry_net *source);
 
@@ -194,19 +201,15 @@ FERRY_API int ferry_net_output_count(const ferry_net *net);
 /** Output `index`, by name, borrowed likewise; NULL past the last, or if `only` excludes it. */
 FERRY_API ferry_blob *ferry_net_output_at(const ferry_net *net, int index);
 
-/** The number of blobs. 0 for NULL. */
-FERRY_API int ferry_net_blob_count(const ferry_net *net);
 /**
  * Blob `index`, in the order of the layers, borrowed for the net's life; NULL past the last, or if
  * planning or fusion removed its contents.
  */
 FERRY_API ferry_blob *ferry_net_blob_at(const ferry_net *net, int index);
 
-/** The number of parameter blobs of layer `layer`, in the net's order from 0; 0 past the last. */
-FERRY_API int ferry_net_param_count(const ferry_net *net, int layer);
 /**
  * Parameter blob `index` of layer `layer`, borrowed for the net's life, initialised by its filler
- * if no weights were loaded. NULL past the last, or if the filler failed.
+ * if no weights were loaded. NULL past the last, or if the filler or `reread_weights` failed.
  */
 FERRY_API ferry_blob *ferry_net_param_at(const ferry_net *net, int layer, int index);
 
@@ -288,9 +291,6 @@ FERRY_API int ferry_net_set_debug(ferry_net *net, bool on);
  * on other devices stay there. After a failure the net is where it was.
  */
 FERRY_API int ferry_net_move_to(ferry_net *net, ferry_device *dev);
-
-/** The name in the net's text; "" if there is none, and for NULL. Borrowed for the net's life. */
-FERRY_API const char *ferry_net_name(const ferry_net *net);
 
 /** The device of the last move, or else of ferry_net_open. Borrowed; NULL for NULL. */
 FERRY_API ferry_device *ferry_net_device(const ferry_net *net);

@@ -4,6 +4,7 @@
 #include "net/exec/measure.h"
 #include "net/model/place.h"
 #include "net/model/ranges.h"
+#include "net/model/reread.h"
 
 #include <ferry/status.h>
 
@@ -57,6 +58,9 @@ int ferry_net_move_to(ferry_net *net, ferry_device *dev)
 
     if (!net || !dev)
         return ferry_error_set(FERRY_EINVAL, "ferry_net_move_to: NULL argument");
+    err = ferry__reread_keep(net);
+    if (err)
+        return err;
     ferry__measure_end(net); /* the profiled queues belong to the old device */
     err = move_all(net, dev);
     if (!err)
@@ -112,6 +116,7 @@ int ferry_net_share(ferry_net *net, ferry_net *source)
     if (!net || !source)
         return ferry_error_set(FERRY_EINVAL, "ferry_net_share: NULL argument");
     err = ferry__params_fill(source);
+    net->reread = net->reread || source->reread;
     ferry__folds_forget(net);
     ferry__integers_forget(net);
     for (i = 0; !err && i < net->n_layers; i++) {

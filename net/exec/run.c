@@ -5,6 +5,9 @@
 
 #include "net/segment/segment.h"
 
+#include "op/operation.h"
+#include "op/origin.h"
+
 #include <ferry/profile.h>
 #include <ferry/status.h>
 
@@ -38,16 +41,61 @@ static int prepare_layer(ferry_layer *layer)
     return err;
 }
 
+/* Whether an item reads folded weights themselves, not only a form packed from them. */
+static bool reads_fold(const struct ferry__item *item)
+{
+    return item->claimed ||
+           (!item->integers && !(item->prepared && ferry__operation_packs(item->prepared, 1)));
+}
+
+/* Makes the constants readable that an item reads unpacked. */
+static int keep_inputs(const struct ferry__item *item)
+{
+    uint32_t k;
+    int err = 0;
+
+    if (item->call || (item->dropped && !item->claimed))
+        return 0;
+    for (k = 0; !err && k < item->op.n_in; k++)
+        if (item->in[k].value < 0 && !item->in[k].diff &&
+            (item->claimed || !item->prepared || !ferry__operation_packs(item->prepared, k)))
+            err = ferry__origin_keep(ferry_blob_data_memory(item->in[k].blob));
+    return err;
+}
+
+/* Whether a layer's own functions read its parameters. */
+static bool reads_params(const ferry_layer *layer)
+{
+    return layer->net->debug || layer->type->prepare || layer->type->forward;
+}
+
+/* Reads the parameters again that layers first … last read unpacked (reread_weights). */
+static int keep_params(ferry_net *net, const struct ferry__program *p, int first, int last)
+{
+    int i, k, err = 0;
+
+    for (i = first; !err && net->reread && i <= last; i++)
+        for (k = 0; !err && k < net->layers[i].n_params && reads_params(&net->layers[i]); k++)
+            err = ferry__layer_failed(
+                &net->layers[i],
+                ferry__origin_keep(ferry_blob_data_memory(net->layers[i].params[k].blob)));
+    for (i = 0; !err && net->reread && i < p->n_items; i++)
+        err = ferry__layer_failed(p->items[i].layer, keep_inputs(&p->items[i]));
+    return err;
+}
+
 /* Updates the data that layers and folds derive from parameters. */
 static int prepare(ferry_net *net, const struct ferry__program *p, int first, int last)
 {
-    int i, err = 0;
+    int i, err = keep_params(net, p, first, last);
 
     for (i = first; !err && i <= last; i++)
         err = ferry__layer_failed(&net->layers[i], prepare_layer(&net->layers[i]));
     for (i = 0; !err && i < p->n_items; i++)
         if (p->items[i].fold && (!p->items[i].dropped || p->items[i].claimed))
-            err = ferry__layer_failed(p->items[i].layer, ferry__fold_refresh(p->items[i].fold));
+            err = ferry__layer_failed(
+                p->items[i].layer,
+                ferry__fold_refresh(p->items[i].fold, reads_fold(&p->items[i])));
     for (i = 0; !err && i < p->n_items; i++)
         if (p->items[i].integers)
             err = ferry__layer_failed(p->items[i].layer,

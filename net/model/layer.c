@@ -3,6 +3,8 @@
 #include "net/model/emitted.h"
 #include "net/model/state.h"
 
+#include "op/origin.h"
+
 #include <ferry/op.h>
 #include <ferry/status.h>
 
@@ -191,9 +193,19 @@ int ferry_layer_param_count(const ferry_layer *layer)
     return layer ? layer->n_params : 0;
 }
 
-ferry_blob *ferry_layer_param_at(const ferry_layer *layer, int index)
+static ferry_blob *param_of(const ferry_layer *layer, int index)
 {
     return layer && index >= 0 && index < layer->n_params ? layer->params[index].blob : NULL;
+}
+
+ferry_blob *ferry_layer_param_at(const ferry_layer *layer, int index)
+{
+    ferry_blob *blob = param_of(layer, index);
+
+    if (blob && layer->net->reread && !layer->net->shaping &&
+        ferry__origin_keep(ferry_blob_data_memory(blob)))
+        return NULL;
+    return blob;
 }
 
 /* Makes room for scratch blob `index`. */
@@ -272,7 +284,7 @@ ferry_blob *ferry__layer_blob(const ferry_layer *layer, const ferry_layer_operan
     case FERRY_FROM_TOP:
         return ferry_layer_top_at(layer, operand->index);
     case FERRY_FROM_PARAM:
-        return ferry_layer_param_at(layer, operand->index);
+        return param_of(layer, operand->index); /* run.c makes it readable if it is read */
     case FERRY_FROM_SCRATCH:
         return ferry_layer_scratch_at(layer, operand->index);
     default:

@@ -5,8 +5,11 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include "net/model/ranges.h"
+#include "net/model/reread.h"
 #include "net/model/state.h"
 #include "net/model/training.h"
+
+#include "op/origin.h"
 
 #include <ferry/status.h>
 
@@ -30,6 +33,7 @@ struct loading {
     struct array *arrays;
     int count;
     ferry_proto *ranges; /* NULL: the file has no ranges, or the net does not use them */
+    struct ferry__reread *file; /* owns `io`; NULL: no parameter is read again */
 };
 
 static int no_memory(const struct loading *l)
@@ -139,6 +143,33 @@ static int misfit(const struct loading *l, const ferry_layer *layer, int i,
         l->path, i, layer->name, have, want);
 }
 
+/*
+ * Whether only this net can know a parameter's memory: it was neither filled nor loaded, and no
+ * layer shares it.
+ */
+static bool is_untouched(const ferry_net *net, const ferry_layer *layer, int i)
+{
+    const struct ferry__net_param *p = &layer->params[i];
+    int k, n;
+
+    if (!p->unfilled || p->owner != layer->index || !net->unfilled)
+        return false;
+    for (k = 0; k < net->n_layers; k++)
+        for (n = 0; n < net->layers[k].n_params; n++)
+            if (net->layers[k].params[n].owner == p->owner &&
+                net->layers[k].params[n].owner_index == i && (k != layer->index || n != i))
+                return false;
+    return true;
+}
+
+/* Whether a parameter's values are read when they are needed, instead of now. */
+static bool is_read_later(const struct loading *l, const ferry_layer *layer, int i,
+                          const ferry_io_entry *entry)
+{
+    return ferry__reread_fits(l->net, l->io, entry, layer->params[i].blob) &&
+           is_untouched(l->net, layer, i);
+}
+
 /* Reads a layer's arrays and checks them against its parameters; changes nothing. */
 static int read_layer(struct loading *l, const ferry_layer *layer)
 {
@@ -160,7 +191,7 @@ static int read_layer(struct loading *l, const ferry_layer *layer)
                                    layer->name, i);
         if (!shapes_fit(a->entry, layer->params[i].blob))
             return misfit(l, layer, i, a->entry);
-        if (a->blob)
+        if (a->blob || is_read_later(l, layer, i, a->entry))
             continue;
         err = ferry_blob_create(layer->device, FERRY_F32, NULL, FERRY_UNSHAPED, &a->blob);
         if (!err)
@@ -181,9 +212,31 @@ static int read_all(struct loading *l)
 }
 
 /*
- * Sets the parameters by sharing the memory of the values that were read; a parameter that other
- * blobs share is copied into.
+ * Whether values that were read stay readable if the file is overwritten: those of other formats
+ * may be pages of the file.
  */
+static bool are_read(const struct loading *l)
+{
+    ferry_io_format format = ferry_io_get_format(l->io);
+
+    return format == FERRY_IO_CAFFEMODEL || format == FERRY_IO_HDF5;
+}
+
+/*
+ * Sets a parameter to the values that were read: by their memory if nothing can refer to the
+ * parameter's own, otherwise by a copy.
+ */
+static int commit(struct loading *l, const ferry_layer *layer, int i, const ferry_blob *from)
+{
+    const ferry_net *net = l->net;
+    ferry_blob *to = layer->params[i].blob;
+
+    ferry__origin_replace(ferry_blob_data_memory(to));
+    return net->phase == FERRY_PHASE_TEST && are_read(l) && is_untouched(net, layer, i)
+               ? ferry_blob_share_data(to, from)
+               : ferry_blob_copy_from(to, from, 0);
+}
+
 static int commit_layer(struct loading *l, ferry_layer *layer)
 {
     int i, err = 0;
@@ -195,9 +248,10 @@ static int commit_layer(struct loading *l, ferry_layer *layer)
         if (!a)
             return 0;
         a->used = true;
-        err = ferry_blob_reshape(a->blob, ferry_blob_shape(to), ferry_blob_rank(to), NULL);
-        if (!err)
-            err = ferry_blob_copy_from(to, a->blob, 0);
+        err = a->blob ? ferry_blob_reshape(a->blob, ferry_blob_shape(to), ferry_blob_rank(to), NULL)
+                      : ferry__reread_bind(l->file, a->entry, to);
+        if (!err && a->blob)
+            err = commit(l, layer, i, a->blob);
         if (!err)
             l->net->layers[layer->params[i].owner].params[layer->params[i].owner_index].unfilled =
                 false;
@@ -385,6 +439,31 @@ static int read_ranges(struct loading *l)
 /* How much of the net the file has to provide. */
 enum demand { ANYTHING, MATCHED, WHOLE };
 
+/* Lets parameters keep the file open. */
+static int share_file(struct loading *l)
+{
+    if (!l->net->reread)
+        return 0;
+    l->file = ferry__reread_open(l->io, l->path);
+    return l->file ? 0 : no_memory(l);
+}
+
+static void end_loading(struct loading *l)
+{
+    int i;
+
+    ferry_proto_close(l->ranges);
+    for (i = 0; i < l->count; i++) {
+        ferry_blob_destroy(l->arrays[i].blob);
+        free(l->arrays[i].layer);
+    }
+    free(l->arrays);
+    if (l->file)
+        ferry__reread_leave(l->file);
+    else
+        ferry_io_close(l->io);
+}
+
 static int load(ferry_net *net, const char *weights, enum demand demand)
 {
     struct loading l = { .net = net, .path = weights };
@@ -399,6 +478,8 @@ static int load(ferry_net *net, const char *weights, enum demand demand)
         err = read_ranges(&l);
     if (!err)
         err = report(&l);
+    if (!err)
+        err = share_file(&l);
     for (i = 0; !err && i < net->n_layers; i++)
         err = commit_layer(&l, &net->layers[i]);
     if (!err)
@@ -407,13 +488,7 @@ static int load(ferry_net *net, const char *weights, enum demand demand)
         ferry__ranges_commit(net, l.ranges, weights);
     else if (!err && is_matched(&l))
         ferry__ranges_drop(net);
-    ferry_proto_close(l.ranges);
-    for (i = 0; i < l.count; i++) {
-        ferry_blob_destroy(l.arrays[i].blob);
-        free(l.arrays[i].layer);
-    }
-    free(l.arrays);
-    ferry_io_close(l.io);
+    end_loading(&l);
     return err;
 }
 

@@ -10,6 +10,8 @@
 #include "net/model/state.h"
 #include "net/model/training.h"
 
+#include "op/origin.h"
+
 #include <ferry/status.h>
 
 #include <stdio.h>
@@ -146,8 +148,14 @@ static int declare(ferry_io_writer *w, const ferry_layer *layer, const char *nam
 static int send(ferry_io_writer *w, const ferry_layer *layer, const char *name, const ferry_blob *b,
                 bool diffs)
 {
+    struct ferry__origin *origin;
+    int err = ferry__origin_begin(ferry_blob_data_memory(b), &origin);
+
     (void)layer;
-    return ferry_io_writer_write(w, name, b, diffs);
+    if (!err)
+        err = ferry_io_writer_write(w, name, b, diffs);
+    ferry__origin_end(origin);
+    return err;
 }
 
 typedef int (*each_fn)(ferry_io_writer *w, const ferry_layer *layer, const char *name,

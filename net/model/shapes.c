@@ -91,7 +91,9 @@ static int reshape_layer(ferry_layer *layer)
 
     ferry__layer_forget(layer);
     layer->fresh = true;
+    layer->net->shaping = true;
     err = ferry__layer_misfit(layer, layer->type->reshape(layer));
+    layer->net->shaping = false;
     if (!err)
         err = ferry__layer_failed(layer, share_aliases(layer));
     layer->fresh = err != 0;

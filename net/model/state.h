@@ -149,6 +149,8 @@ struct ferry_net {
     bool plan_training;              /* forward and backward share planned memory */
     bool forwarded;                  /* with plan_training: the arenas have the results of a forward
                                       * pass that backward has not used */
+    bool reread;                     /* weights may be read from their file again */
+    bool shaping;                    /* a layer's reshape runs, which reads no values */
     bool quantize;                   /* programs use the ranges of blobs */
     uint32_t math;                   /* FERRY_MATH_… of convolutions and inner products */
     bool outdated;                   /* the ranges changed, so that existing programs do not fit */

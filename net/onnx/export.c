@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "net/model/reread.h"
 #include "net/onnx/layers.h"
 
 #include <ferry/status.h>
@@ -181,6 +182,9 @@ int ferry_net_export_onnx(ferry_net *net, const char *path, const ferry_onnx_opt
     if (!net || !path || (options && !options->struct_size))
         return ferry_error_set(FERRY_EINVAL, "ferry_net_export_onnx: %s",
                                net && path ? "struct_size is not set" : "NULL argument");
+    err = ferry__reread_keep(net);
+    if (err)
+        return err;
     if (options)
         memcpy(&taken, options,
                options->struct_size < sizeof taken ? options->struct_size : sizeof taken);

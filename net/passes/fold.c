@@ -3,7 +3,7 @@
  * Folds affine functions of channels, before or after a convolution or an inner product, into
  * copies of its weights and bias: BatchNorm, Scale, Bias, and Power with power 1. This file decides
  * which can be folded; fold_weights.c computes the copies, again when one of their sources was
- * written. Programs for other shapes share them.
+ * written. Programs for other shapes share them, and so do other nets (folded.c).
  */
 #include "net/passes/fold.h"
 
@@ -127,6 +127,7 @@ static void discard(struct ferry__fold *f)
 {
     ferry_blob_destroy(f->made[0]);
     ferry_blob_destroy(f->made[1]);
+    ferry__folded_release(f->folded);
     free(f);
 }
 
@@ -141,6 +142,7 @@ static struct ferry__fold *make(ferry_net *net, const struct ferry__fold *like, 
         return NULL;
     *f = *like;
     f->made[0] = f->made[1] = NULL;
+    f->folded = NULL;
     f->version = 0;
     if (ferry_blob_create(device, FERRY_F32, shape, rank, &f->made[0]) ||
         ferry_blob_create(device, FERRY_F32, &channels, 1, &f->made[1])) {

@@ -33,8 +33,28 @@ struct ferry__fold {
     struct ferry__fold_step before[FERRY__FOLD_STEPS]; /* steps before the operation, the nearest
                                                         * first */
     int n_steps, n_before;
-    ferry_blob *made[2]; /* the copies: weights, bias; without weights: scales, shifts */
-    uint64_t version;    /* the sources' version when the copies were computed; 0: not yet */
+    ferry_blob *made[2]; /* the copies: weights, bias; without weights: scales, shifts. They share
+                          * the memory of `folded` */
+    struct ferry__folded *folded; /* NULL: not yet */
+    uint64_t version;             /* the sources' version when it was taken; 0: not yet */
 };
+
+/*
+ * Computes the copies into `weights` and `bias`, of which either may be NULL. Only the sources and
+ * the length of made[1] are read. FERRY_ENOMEM, the errors of reading the sources.
+ */
+int ferry__fold_compute(const struct ferry__fold *f, float *weights, float *bias);
+
+/* ---- folded.c ---- */
+
+/*
+ * The copies of a fold for the present contents of its sources, which do not change. Folds of
+ * several nets with the same weights and equal functions have the same copies, so that these nets
+ * also share packed forms. The copy of large weights is computed when it is packed (op/origin.h).
+ */
+struct ferry__folded;
+
+/* Removes one fold's use. NULL is accepted. */
+void ferry__folded_release(struct ferry__folded *folded);
 
 #endif

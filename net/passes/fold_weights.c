@@ -2,22 +2,12 @@
 /* Computes the weights and the bias of a fold (fold.c) from those of its layer. */
 #include "net/passes/fold.h"
 
+#include "op/origin.h"
+
 #include <ferry/op_types.h>
 #include <ferry/status.h>
 
 #include <stdlib.h>
-
-static uint64_t sources(const struct ferry__fold *f)
-{
-    uint64_t n = ferry__contents(ferry__contents(1, f->weights), f->bias);
-    int i;
-
-    for (i = 0; i < f->n_steps; i++)
-        n = ferry__contents(ferry__contents(n, f->step[i].u), f->step[i].v);
-    for (i = 0; i < f->n_before; i++)
-        n = ferry__contents(ferry__contents(n, f->before[i].u), f->before[i].v);
-    return n;
-}
 
 /* The factor and the term of a step, from its operands' values for one channel. */
 static void values_of(const struct ferry__fold_step *s, double u, double v, double *factor,
@@ -126,16 +116,14 @@ static void fill_weights(const struct ferry__fold *f, const struct factors *by, 
         to[i] = (float)by->after.scale[i];
 }
 
-static int fill(struct ferry__fold *f, const struct factors *by)
+/* Computes the factors of a fold; `w` are the weights before. */
+static int factors_of(const struct ferry__fold *f, const struct factors *by, const float *w)
 {
-    const float *w = f->weights ? ferry_blob_host_data(f->weights) : NULL;
     const float *bias = f->bias ? ferry_blob_host_data(f->bias) : NULL;
-    float *to = ferry_blob_overwrite_host_data(f->made[0]);
-    float *to_bias = ferry_blob_overwrite_host_data(f->made[1]);
     int64_t i;
     int k, err;
 
-    if ((f->weights && !w) || (f->bias && !bias) || !to || !to_bias)
+    if (f->bias && !bias)
         return ferry_last_error_code();
     ferry__affine_reset(&by->after);
     for (i = 0; i < by->after.channels && bias; i++)
@@ -143,36 +131,44 @@ static int fill(struct ferry__fold *f, const struct factors *by)
     err = compose_before(f, by, w);
     for (k = 0; !err && k < f->n_steps; k++)
         err = compose(&f->step[k], &by->after);
+    return err;
+}
+
+static int fill(const struct ferry__fold *f, const struct factors *by, float *weights, float *bias)
+{
+    const float *w = f->weights ? ferry_blob_host_data(f->weights) : NULL;
+    int64_t i;
+    int err = f->weights && !w ? ferry_last_error_code() : factors_of(f, by, w);
+
     if (err)
         return err;
-    fill_weights(f, by, w, to);
-    for (i = 0; i < by->after.channels; i++)
-        to_bias[i] = (float)by->after.shift[i];
+    if (weights)
+        fill_weights(f, by, w, weights);
+    for (i = 0; i < by->after.channels && bias; i++)
+        bias[i] = (float)by->after.shift[i];
     return 0;
 }
 
-int ferry__fold_refresh(struct ferry__fold *f)
+int ferry__fold_compute(const struct ferry__fold *f, float *weights, float *bias)
 {
-    uint64_t version = sources(f);
     int64_t channels = ferry_blob_element_count(f->made[1]);
     int64_t inputs = f->n_before ? f->inputs : 0;
     struct factors by = { .after.channels = channels, .before.channels = inputs };
-    double *all;
-    int err;
+    double *all = malloc((size_t)(2 * (channels + inputs)) * sizeof *all);
+    struct ferry__origin *origin = NULL;
+    int err = 0;
 
-    if (version == f->version)
-        return 0;
-    all = malloc((size_t)(2 * (channels + inputs)) * sizeof *all);
     if (!all)
-        return ferry_layer_error(f->layer, FERRY_ENOMEM, "no memory for its folded weights");
+        return ferry_error_set(FERRY_ENOMEM, "no memory for its folded weights");
     by.after.scale = all;
     by.after.shift = all + channels;
     by.before.scale = all + 2 * channels;
     by.before.shift = all + 2 * channels + inputs;
-    f->version = 0;
-    err = fill(f, &by);
-    free(all);
+    if (f->weights)
+        err = ferry__origin_begin(ferry_blob_data_memory(f->weights), &origin);
     if (!err)
-        f->version = version;
+        err = fill(f, &by, weights, bias);
+    ferry__origin_end(origin);
+    free(all);
     return err;
 }

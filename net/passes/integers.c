@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "net/passes/integers.h"
 
+#include "op/origin.h"
+
 #include <ferry/status.h>
 
 #include <float.h>
@@ -148,12 +150,16 @@ static int fill(struct ferry__integers *c)
 int ferry__integers_refresh(struct ferry__integers *c)
 {
     uint64_t version = ferry__contents(ferry__contents(1, c->weights), c->bias);
+    struct ferry__origin *origin;
     int err;
 
     if (version == c->version)
         return 0;
     c->version = 0;
-    err = fill(c);
+    err = ferry__origin_begin(ferry_blob_data_memory(c->weights), &origin);
+    if (!err)
+        err = fill(c);
+    ferry__origin_end(origin);
     if (!err)
         c->version = version;
     return err;

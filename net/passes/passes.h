@@ -81,8 +81,11 @@ int ferry__fold_pair(struct ferry__program *p, struct ferry__item *item,
  */
 int ferry__fold_before(struct ferry__program *p, struct ferry__item *item,
                        const struct ferry__item *by);
-/* Recomputes the constants whose sources were written (fold_weights.c). */
-int ferry__fold_refresh(struct ferry__fold *fold);
+/*
+ * Recomputes the constants whose sources were written (folded.c). If they are not `kept`, they can
+ * be read only between ferry__origin_begin and ferry__origin_end, as packing does.
+ */
+int ferry__fold_refresh(struct ferry__fold *fold, bool kept);
 /* Invalidates all folds, so that the next refresh recomputes them: their sources were replaced. */
 void ferry__folds_forget(ferry_net *net);
 void ferry__folds_end(ferry_net *net);

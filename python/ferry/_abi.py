@@ -102,7 +102,8 @@ class NetOptions(ctypes.Structure):
                 ("text_size", SIZE), ("seed", UINT64), ("keep", ctypes.POINTER(TEXT)),
                 ("keep_count", SIZE), ("no_plan", BOOL), ("no_fuse", BOOL), ("only", BOOL), ("backward", BOOL),
                 ("rank", INT), ("ranks", INT), ("allow_write", TEXT), ("segments", TEXT),
-                ("ignore_quantization", BOOL), ("precision", INT), ("plan_training", BOOL)]
+                ("ignore_quantization", BOOL), ("precision", INT), ("plan_training", BOOL),
+                ("reread_weights", BOOL)]
 
 
 class LoadLine(ctypes.Structure):

@@ -25,6 +25,8 @@ class Net(Held):
     seed of fillers and dropout; 0 means 1. Layers that write files (HDF5Output) may write only below the
     folder `allow_write`, and nowhere without it. With `precision` "bf16" convolutions and inner products may
     round to BF16 if that is faster on the device; with "f32" they do not; by default FERRY_PRECISION decides.
+    With `reread_weights` weights of a .caffemodel or .h5 that are used only in packed form are not stored beside
+    it, but read from the file again when they are needed (net.h: ferry_net_options).
     `text` replaces the contents of the file, whose path is then only a name. With `share_inputs` forward reads
     the caller's arrays without a copy: see there. With `plan_training` the blobs of a net that runs backward
     share memory too, data and diffs, as far as `keep` permits; each backward then requires a forward.
@@ -34,7 +36,7 @@ class Net(Held):
 
     def __init__(self, device, prototxt, weights=None, *, phase="test", keep=(), backward=False,
                  place=None, level=0, stages=(), seed=0, allow_write=None, text=None, plan=True, fuse=True,
-                 only=False, precision=None, share_inputs=False, plan_training=False):
+                 only=False, precision=None, share_inputs=False, plan_training=False, reread_weights=False):
         if phase not in _abi.PHASES:
             raise InvalidArgument(f"phase {phase!r}: expected one of {', '.join(_abi.PHASES)}")
         if precision not in _abi.PRECISIONS:
@@ -47,7 +49,8 @@ class Net(Held):
                                   no_fuse=not fuse, only=bool(only), keep=kept,
                                   keep_count=len(kept), backward=int(backward), level=level, stages=stages,
                                   stage_count=len(stages), seed=seed, allow_write=encoded(allow_write),
-                                  precision=_abi.PRECISIONS[precision], plan_training=bool(plan_training))
+                                  precision=_abi.PRECISIONS[precision], plan_training=bool(plan_training),
+                                  reread_weights=bool(reread_weights))
         pointer = out_pointer(lib.ferry_net_open, device._use(), encoded(prototxt), ctypes.byref(options))
         self._handle = Handle(pointer, lib.ferry_net_close, (device._use(),))
         self._loss = None

@@ -168,6 +168,7 @@ int cmd_run(const struct tool_command *self, int argc, char **argv)
         { "--backward", NULL, &run.backward, NULL },
         { "--float", NULL, &r.in_float, NULL },
         { "--precision", NULL, NULL, &r.precision },
+        { "--reread-weights", NULL, &r.reread, NULL },
         { "--no-fuse", NULL, &r.no_fuse, NULL },
         { "--no-plan", NULL, &r.no_plan, NULL },
         { "--phase", NULL, NULL, &r.phase },

@@ -291,6 +291,7 @@ int cmd_time(const struct tool_command *self, int argc, char **argv)
         { "--weights-partial", NULL, &r.weights_partial, NULL },
         { "--float", NULL, &r.in_float, NULL },
         { "--precision", NULL, NULL, &r.precision },
+        { "--reread-weights", NULL, &r.reread, NULL },
         { "--no-fuse", NULL, &r.no_fuse, NULL },
         { "--no-plan", NULL, &r.no_plan, NULL },
         { "--backward", NULL, &t.backward, NULL },

@@ -168,6 +168,7 @@ int net_open_on(const struct net_request *r, ferry_device *dev, ferry_net **out)
     o.backward = r->backward;
     o.plan_training = r->plan_training;
     o.ignore_quantization = r->in_float;
+    o.reread_weights = r->reread;
     if (status == TOOL_OK)
         status = open_given(r, dev, &o, out);
     free(keep.at);

@@ -40,6 +40,7 @@ struct net_request {
     const char *layers;                /* a shared object of layer types, or NULL */
     bool weights_partial;              /* accepts weights without a layer of this net */
     bool no_fuse, no_plan, backward, plan_training;
+    bool reread;   /* does not store weights beside their packed forms */
     bool in_float; /* computes in F32 in spite of known ranges */
     const char *precision; /* f32, bf16, or NULL */
     struct net_list stages;
