@@ -118,6 +118,54 @@ static void invalid_arguments_of_time_print_one_error_line(void)
     CU_ASSERT(one_line_of_error("--iterations none"));
 }
 
+static void time_runs_streams_at_once(void)
+{
+    json_t *document, *streams, *stream;
+    size_t i;
+
+    CU_ASSERT_EQUAL(on_net("time", "--iterations 4 --streams 3 --json"), 0);
+    document = parse_output();
+    streams = json_object_get(document, "streams");
+    CU_ASSERT_EQUAL(json_array_size(streams), 3);
+    json_array_foreach(streams, i, stream)
+    {
+        CU_ASSERT(number(stream, "ms_median") > 0);
+        CU_ASSERT(number(stream, "ms_median") <= number(stream, "ms_worst"));
+    }
+    CU_ASSERT(number(document, "items_per_second") > 0);
+    CU_ASSERT(number(document, "threads_per_stream") >= 0);
+    json_decref(document);
+    CU_ASSERT_EQUAL(on_net("time", "-n 1 --json"), 0);
+    document = parse_output();
+    CU_ASSERT_PTR_NULL(json_object_get(document, "streams"));
+    json_decref(document);
+    CU_ASSERT_EQUAL(on_net("time", "-n 2 --streams 2"), 0);
+    CU_ASSERT_EQUAL(on_net("time", "--streams 0"), 2);
+    CU_ASSERT(one_line_of_error("--streams 0"));
+    CU_ASSERT_EQUAL(on_net("time", "--streams 257"), 2);
+    CU_ASSERT(one_line_of_error("--streams 257"));
+    CU_ASSERT_EQUAL(on_net("time", "--streams 2 --backward"), 2);
+    CU_ASSERT(one_line_of_error("--streams"));
+}
+
+static const char statistics[] =
+    "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 2 dim: 3 } } }\n"
+    "layer { name: 'bn' type: 'BatchNorm' bottom: 'x' top: 'y' batch_norm_param {\n"
+    "  use_global_stats: false } }\n";
+
+static void streams_of_a_net_that_writes_parameters_are_refused(void)
+{
+    FILE *file = fopen(in_folder("s.prototxt"), "w");
+    char line[1024];
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    fputs(statistics, file);
+    fclose(file);
+    snprintf(line, sizeof line, "time %s --streams 2", in_folder("s.prototxt"));
+    CU_ASSERT_EQUAL(ferry(line), 1);
+    CU_ASSERT(one_line_of_error("writes parameters"));
+}
+
 static void a_drawing_has_layers_shapes_and_quotes(void)
 {
     char arguments[300], dot[8192];
@@ -327,6 +375,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(time_has_a_line_for_each_layer_and_they_sum_up),
     FERRY_TEST(the_net_state_selects_layers),
     FERRY_TEST(invalid_arguments_of_time_print_one_error_line),
+    FERRY_TEST(time_runs_streams_at_once),
+    FERRY_TEST(streams_of_a_net_that_writes_parameters_are_refused),
     FERRY_TEST(a_drawing_has_layers_shapes_and_quotes),
     FERRY_TEST(draw_shows_the_layers_of_the_text_without_splits),
     FERRY_TEST(draw_reports_wrong_outputs_and_failures_of_dot),

@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "files.h"
 #include "net.h"
+#include "streams.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +12,13 @@
 
 struct timing {
     const struct tool_command *self;
-    const char *iterations;
+    const char *iterations, *count; /* count: the text of --streams */
     bool json, backward, on_device;
     int64_t n;
     double best, mean; /* the time of a pass in ms, in which layers may overlap */
     double sum;        /* the sum of the layers' times, each measured alone */
     double device_sum; /* that sum on the device's clock */
+    struct streams streams; /* of 0: not requested */
 };
 
 static double now_ms(void)
@@ -128,6 +130,19 @@ static json_t *json_layer(const struct timing *t, const ferry_net_layer_info *in
     return layer;
 }
 
+static void put_streams(const struct timing *t, json_t *whole)
+{
+    json_t *streams = json_array();
+
+    for (int i = 0; i < t->streams.count; i++)
+        json_array_append_new(streams,
+                              json_pack("{s:f, s:f}", "ms_median", t->streams.stream[i].median,
+                                        "ms_worst", t->streams.stream[i].worst));
+    json_object_set_new(whole, "streams", streams);
+    json_object_set_new(whole, "items_per_second", json_real(t->streams.items_per_second));
+    json_object_set_new(whole, "threads_per_stream", json_integer(t->streams.threads));
+}
+
 static int show_json(const struct timing *t, const ferry_net *net)
 {
     json_t *layers = json_array();
@@ -145,6 +160,8 @@ static int show_json(const struct timing *t, const ferry_net *net)
 
     if (whole && t->on_device)
         json_object_set_new(whole, "ms_device", json_real(t->device_sum));
+    if (whole && t->streams.count)
+        put_streams(t, whole);
     return tool_json_print(whole);
 }
 
@@ -212,6 +229,22 @@ static void show_sums(const struct timing *t, const ferry_net *net)
     tool_printf("; %lld passes\n", (long long)t->n);
 }
 
+static void show_streams(const struct timing *t, const ferry_net *net)
+{
+    const struct streams *s = &t->streams;
+    double alone = t->mean > 0 ? 1e3 * (double)streams_items(net) / t->mean : 0;
+
+    if (!s->count)
+        return;
+    tool_printf("%d stream%s", s->count, s->count == 1 ? "" : "s");
+    if (s->threads)
+        tool_printf(" of at most %u thread%s each", s->threads, s->threads == 1 ? "" : "s");
+    tool_printf(": %.1f items a second; %.1f by one net at a time\n", s->items_per_second, alone);
+    for (int i = 0; i < s->count; i++)
+        tool_printf("stream %d: median %.3f ms a pass, worst %.3f\n", i + 1, s->stream[i].median,
+                    s->stream[i].worst);
+}
+
 static int show(const struct timing *t, const ferry_net *net)
 {
     struct columns titles = { { NULL }, 0 };
@@ -230,6 +263,7 @@ static int show(const struct timing *t, const ferry_net *net)
         tool_table_print(table, tool_width());
     tool_table_destroy(table);
     show_sums(t, net);
+    show_streams(t, net);
     return good ? TOOL_OK : tool_error(TOOL_FAILURE, "out of memory");
 }
 
@@ -262,6 +296,8 @@ static int run(struct timing *t, const struct net_request *r, const struct net_l
         status = fill_inputs(net);
     if (status == TOOL_OK)
         status = net_feed(net, inputs, &pictures);
+    if (status == TOOL_OK && t->streams.count)
+        status = streams_run(r, net, &t->streams);
     if (status == TOOL_OK)
         status = measure(t, net);
     if (status == TOOL_OK)
@@ -269,8 +305,25 @@ static int run(struct timing *t, const struct net_request *r, const struct net_l
     if (status == TOOL_OK)
         status = t->json ? show_json(t, net) : show(t, net);
     pictures_end(&pictures);
+    free(t->streams.stream);
     ferry_net_close(net);
     ferry_runtime_close(rt);
+    return status;
+}
+
+/* Reads the numbers of passes and streams. */
+static int read_numbers(struct timing *t)
+{
+    int64_t count = 0;
+    int status = tool_parse_number(t->self, "--iterations", t->iterations, 1, 1000000, &t->n);
+
+    if (status == TOOL_OK)
+        status = tool_parse_number(t->self, "--streams", t->count, 1, STREAMS_MOST, &count);
+    if (status == TOOL_OK && t->count && t->backward)
+        status = tool_error(TOOL_USAGE, "%s: --streams runs forward only: it excludes --backward",
+                            t->self->name);
+    t->streams.count = t->count ? (int)count : 0;
+    t->streams.passes = t->n;
     return status;
 }
 
@@ -281,6 +334,7 @@ int cmd_time(const struct tool_command *self, int argc, char **argv)
     struct net_list inputs = { 0 };
     const struct tool_option options[] = {
         { "--iterations", "-n", NULL, &t.iterations },
+        { "--streams", NULL, NULL, &t.count },
         { "--phase", NULL, NULL, &r.phase },
         { "--level", NULL, NULL, &r.level },
         { "--place", NULL, NULL, &r.place },
@@ -314,7 +368,7 @@ int cmd_time(const struct tool_command *self, int argc, char **argv)
         r.plan_training = !r.no_plan;
         r.inputs = &inputs;
         r.weights = n > 1 ? argv[1] : NULL;
-        status = tool_parse_number(self, "--iterations", t.iterations, 1, 1000000, &t.n);
+        status = read_numbers(&t);
         if (status == TOOL_OK)
             status = run(&t, &r, &inputs);
     }

@@ -95,12 +95,15 @@ const struct tool_command tool_commands[] = {
       "\"shape\",\n"
       "                         \"count\", \"values\", \"top\"}]}\n",
       cmd_run },
-    { "time", "NET [WEIGHTS[,...]] [--iterations N] [--backward] [--device] [--json]",
+    { "time",
+      "NET [WEIGHTS[,...]] [--iterations N] [--streams N] [--backward] [--device] [--json]",
       "Measures the time of a net and of its layers on the device",
       "\nRuns one pass to warm up, N passes, and N passes with each layer measured alone,\n"
       "which the table shows. Layers fused into others have no time of their own. Inputs that\n"
       "are not given get numbers between 0 and 1.\n"
       "    -n, --iterations N    10\n"
+      "    --streams N           also runs N nets with the same weights at once, and shows the\n"
+      "                          items of all in a second, and each net's median and worst pass\n"
       "    --backward            each pass includes backward; parameters' diffs accumulate\n"
       "    --device              each layer's time on the device's clock, too\n"
       "    --input, --phase, --stage, --level, --place, --layers, --allow-write, --max-bytes,\n"
@@ -112,7 +115,9 @@ const struct tool_command tool_commands[] = {
       "\"bytes_moved\",\n"
       "              \"gflops\", \"backward\": {\"tier\", \"ms\", \"bytes_moved\", "
       "\"gflops\"}}]};\n"
-      "              with --device also \"ms_device\", and \"device_ms\" of each layer\n",
+      "              with --device also \"ms_device\", and \"device_ms\" of each layer;\n"
+      "              with --streams also \"items_per_second\", \"threads_per_stream\" and\n"
+      "              \"streams\": [{\"ms_median\", \"ms_worst\"}]\n",
       cmd_time },
     { "train", "SOLVER [--weights F,...|--snapshot F] [--log FILE]",
       "Trains a net with a solver's prototxt on the device",

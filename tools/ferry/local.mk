@@ -37,6 +37,8 @@ bin_PROGRAMS += %D%/ferry
 	%D%/cmd_split.c \
 	%D%/cmd_test.c \
 	%D%/cmd_time.c \
+	%D%/streams.c \
+	%D%/streams.h \
 	%D%/cmd_trace.c \
 	%D%/cmd_train.c \
 	%D%/cmd_triton_model.c \
