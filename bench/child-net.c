@@ -13,7 +13,8 @@
 /*
  * ferry's side of the suites with peers, in a process of its own, whose memory is measured too.
  *
- * train NET WEIGHTS: opens a solver (SGD with momentum), writes the initial weights, and writes a
+ * train NET WEIGHTS: opens a solver (SGD with momentum, with plan_training, and with recompute if
+ * BENCH_RECOMPUTE is set), writes the initial weights, and writes a
  * line when it is ready. For each line of its input, a number of iterations, it writes their
  * seconds and the last loss; for an empty line its peak memory at the start and now, in KiB.
  * first NET WEIGHTS: the seconds until the net is open, has its weights, and has run forward once;
@@ -64,7 +65,9 @@ static int fill(ferry_net *net)
 
 static int train(ferry_device *device, const char *path, const char *weights)
 {
-    ferry_solver_options o = { .struct_size = sizeof o, .plan_training = true };
+    ferry_solver_options o = { .struct_size = sizeof o,
+                               .plan_training = true,
+                               .recompute = getenv("BENCH_RECOMPUTE") != NULL };
     ferry_solver *solver = NULL;
     char text[4096], line[64];
     long before = kib_of("VmHWM:");

@@ -261,6 +261,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/passes/make.c \
 	%D%/passes/passes.h \
 	%D%/passes/reach.c \
+	%D%/passes/recompute.c \
 	%D%/passes/share.c \
 	%D%/passes/slice.c \
 	%D%/passes/strides.c \

@@ -102,9 +102,10 @@ static int apply(ferry_net *net, const ferry_net_options *o)
     net->seed = o->seed ? o->seed : 1;
     net->backward = net->phase == FERRY_PHASE_TRAIN || o->backward;
     net->debug = ferry_proto_boolean(net->proto, "debug_info", 0);
-    net->plan_training = net->backward && o->plan_training && !net->debug && !is_kept(o, "*");
-    net->keep_all =
-        (net->backward && !net->plan_training) || net->debug || is_kept(o, "*");
+    net->plan_training = net->backward && (o->plan_training || o->recompute) && !net->debug &&
+                         !is_kept(o, "*");
+    net->recompute = net->plan_training && o->recompute;
+    net->keep_all = (net->backward && !net->plan_training) || net->debug || is_kept(o, "*");
     net->plan = !net->keep_all && !net->backward && !o->no_plan;
     net->only = o->only && !net->backward;
     net->reread = o->reread_weights && net->phase == FERRY_PHASE_TEST && !o->backward;

@@ -112,7 +112,8 @@ static int open_train(ferry_solver *s, const ferry_solver_options *options)
     static const char *const fields[] = { "net", "net_param", "train_net", "train_net_param" };
     const ferry_net_options o = { .struct_size = sizeof o,
                                   .phase = FERRY_PHASE_TRAIN,
-                                  .plan_training = options->plan_training };
+                                  .plan_training = options->plan_training,
+                                  .recompute = options->recompute };
     const ferry_proto *p = s->proto;
     struct source from = { NULL, NULL, NULL };
     int64_t given = 0;

@@ -44,10 +44,10 @@ typedef enum ferry_precision {
  * A TEST net is planned and fused. Blobs whose lifetimes do not overlap share memory. BatchNorm,
  * Scale and Bias are folded into copies of the weights of the preceding convolution or inner
  * product; they are folded again when the weights change. Activations and sums become epilogues of
- * the preceding operation. Convolutions may use Winograd's algorithm (FERRY_MATH_WINOGRAD). Results
- * agree within rounding. Some blobs then have no contents, and ferry_net_blob_find returns NULL for
- * them; inputs, outputs and the blobs in `keep` always have contents. In TRAIN and with `backward`,
- * without plan_training, all blobs have contents, except in-place results of whole passes.
+ * the preceding operation, convolutions may use Winograd's algorithm (FERRY_MATH_WINOGRAD). Some
+ * blobs have no contents then, and ferry_net_blob_find returns NULL for them; inputs, outputs and
+ * blobs in `keep` have contents. In TRAIN and with `backward`, without plan_training, all blobs
+ * have contents, except in-place results of whole passes. Results agree within rounding.
  */
 typedef struct ferry_net_options {
     size_t struct_size; /* sizeof(ferry_net_options) of the caller */
@@ -85,10 +85,9 @@ typedef struct ferry_net_options {
     bool ignore_quantization; /* computes in F32 in spite of known ranges (net_ranges.h) */
     ferry_precision precision; /* the precision of convolutions and inner products */
     /**
-     * Plans the memory of forward and backward together, with the same results: data and diffs of
-     * blobs that are not inputs, outputs or in `keep` share memory and have no contents. Each
-     * ferry_net_backward then requires a ferry_net_forward of its own, and neither runs a part of
-     * the net. Ignored with "*" in `keep`, with debug_info in the text, and without backward.
+     * Plans forward and backward together, with the same results: data and diffs of blobs that are
+     * not inputs, outputs or in `keep` share memory and have no contents. Each backward pass then
+     * requires a forward pass of its own, both whole. Ignored with debug_info and "*" in `keep`.
      */
     bool plan_training;
     /**
@@ -99,6 +98,7 @@ typedef struct ferry_net_options {
      * after it was overwritten these calls fail with FERRY_EIO.
      */
     bool reread_weights;
+    bool recompute; /* plan_training, with cheap results computed again in backward, not kept */
 } ferry_net_options;
 
 /**

@@ -67,6 +67,7 @@ typedef struct ferry_solver_options {
     const char *allow_write; /* likewise; snapshots need none */
     bool weights_matched;    /* FERRY_ESHAPE for a file without weights for the net */
     bool plan_training; /* as in ferry_net_options, for the training net; ignored with debug_info */
+    bool recompute;     /* likewise */
 } ferry_solver_options;
 
 /**

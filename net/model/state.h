@@ -147,6 +147,7 @@ struct ferry_net {
     bool in_parts;                   /* a pass has run a part of it: in-place results are visible */
     bool keep_all, plan, fuse, only; /* from the options and the phase */
     bool plan_training;              /* forward and backward share planned memory */
+    bool recompute;                  /* with plan_training: backward computes cheap values again */
     bool forwarded;                  /* with plan_training: the arenas have the results of a forward
                                       * pass that backward has not used */
     bool reread;                     /* weights may be read from their file again */

@@ -104,6 +104,16 @@ void ferry__integers_end(ferry_net *net);
  */
 void ferry__elide_copies(struct ferry__program *p);
 
+/* ---- recompute.c ---- */
+
+/* The maximum number of operations that compute a value again; each adds an item and a value. */
+#define FERRY__RECOMPUTE_MOST 3
+/*
+ * Adds items to backward that compute values again, and makes later items read them. FERRY_ENOMEM
+ * and the errors of ferry_operation_create.
+ */
+int ferry__recompute(struct ferry__program *p);
+
 /* ---- arena.c ---- */
 
 /*

@@ -255,6 +255,9 @@ static int share(struct sharing *s)
         p->values[i].own = s->at[i].fixed;
     }
     ferry__elide_copies(p);
+    err = p->net->recompute ? ferry__recompute(p) : 0;
+    if (err)
+        return err;
     note_items(s, p->items, p->n_items, 0);
     note_items(s, p->back, p->n_back, p->n_items);
     for (i = 0; i < p->n_values; i++)
@@ -271,7 +274,8 @@ int ferry__pass_share(struct ferry__program *p)
 
     if (!p->net->plan_training || p->net->stage_count > 1)
         return 0;
-    room = p->n_values + count_operands(p->items, p->n_items) + count_operands(p->back, p->n_back);
+    room = p->n_values + count_operands(p->items, p->n_items) + count_operands(p->back, p->n_back) +
+           FERRY__RECOMPUTE_MOST * p->n_items;
     s.at = calloc((size_t)room + 1, sizeof *s.at);
     if (!s.at)
         return ferry_error_set(FERRY_ENOMEM, "net: no memory for its plan");

@@ -8,12 +8,12 @@
 #include <string.h>
 
 /*
- * A random net, each output of which has a loss, trained twice: with the memory of both passes
- * planned together, and with memory of its own for each blob. The passes compute the same
- * operations, so that losses and gradients agree.
+ * A random net, each output of which has a loss, trained three times: with memory of its own for
+ * each blob, with plan_training, and with recompute. The passes compute the same operations, so
+ * that losses and gradients agree.
  */
 
-enum { PLAIN, PLANNED, NETS };
+enum { PLAIN, PLANNED, RECOMPUTED, NETS };
 
 struct trained {
     struct net_maker made;
@@ -51,6 +51,7 @@ static int open_nets(struct trained *t)
     o.text_size = t->made.length;
     for (int k = 0; !err && k < NETS; k++) {
         o.plan_training = k == PLANNED;
+        o.recompute = k == RECOMPUTED;
         err = ferry_net_open(fx_device(), "net.prototxt", &o, &t->net[k]);
     }
     if (err)
@@ -59,8 +60,9 @@ static int open_nets(struct trained *t)
     net_fill_params(&t->made, t->net[PLAIN]);
     for (int i = 0; !err && i < ferry_net_layer_count(from); i++)
         for (int k = 0; !err && k < ferry_net_param_count(from, i); k++)
-            err = ferry_blob_copy_from(ferry_net_param_at(t->net[PLANNED], i, k),
-                                       ferry_net_param_at(from, i, k), 0);
+            for (int to = PLANNED; !err && to < NETS; to++)
+                err = ferry_blob_copy_from(ferry_net_param_at(t->net[to], i, k),
+                                           ferry_net_param_at(from, i, k), 0);
     return err;
 }
 
@@ -75,10 +77,12 @@ static int fill_inputs(struct trained *t, int round)
     if (err)
         return err;
     net_fill(&t->made, x, -1, 1);
-    return ferry_blob_copy_from(ferry_net_input_at(t->net[PLANNED], 0), x, FERRY_COPY_RESHAPE);
+    for (int k = PLANNED; !err && k < NETS; k++)
+        err = ferry_blob_copy_from(ferry_net_input_at(t->net[k], 0), x, FERRY_COPY_RESHAPE);
+    return err;
 }
 
-static bool same_gradients(const struct trained *t)
+static bool same_gradients(const struct trained *t, int of)
 {
     const ferry_net *from = t->net[PLAIN];
 
@@ -86,7 +90,7 @@ static bool same_gradients(const struct trained *t)
         for (int k = 0; k < ferry_net_param_count(from, i); k++) {
             const ferry_blob *b = ferry_net_param_at(from, i, k);
             const float *x = ferry_blob_host_diff(b);
-            const float *y = ferry_blob_host_diff(ferry_net_param_at(t->net[PLANNED], i, k));
+            const float *y = ferry_blob_host_diff(ferry_net_param_at(t->net[of], i, k));
 
             if (!x || !y ||
                 !net_same(ferry_layer_name(ferry_net_layer_at(from, i)), x, y,
@@ -110,10 +114,12 @@ static int run_round(struct trained *t, int round)
     }
     if (err)
         return err;
-    return back[PLAIN] == back[PLANNED] &&
-           net_same("loss", (float[]){ (float)loss[PLAIN] }, (float[]){ (float)loss[PLANNED] },
-                    1) &&
-           (back[PLAIN] || same_gradients(t));
+    for (int k = PLANNED; k < NETS; k++)
+        if (back[k] != back[PLAIN] ||
+            !net_same("loss", (float[]){ (float)loss[PLAIN] }, (float[]){ (float)loss[k] }, 1) ||
+            !(back[PLAIN] || same_gradients(t, k)))
+            return 0;
+    return 1;
 }
 
 int net_run_training(uint64_t seed, int layers, bool print)

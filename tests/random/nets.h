@@ -55,8 +55,8 @@ bool net_same(const char *name, const float *x, const float *y, int64_t n);
 /* ---- training (nets-train.c) ---- */
 
 /*
- * Trains the net of a seed with and without plan_training. Returns its number of layers; 0 if
- * losses or gradients differed, and prints the net with `print`.
+ * Trains the net of a seed plainly, with plan_training, and with recompute. Returns its number of
+ * layers; 0 if losses or gradients differed, and prints the net with `print`.
  */
 int net_run_training(uint64_t seed, int layers, bool print);
 

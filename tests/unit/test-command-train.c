@@ -161,6 +161,14 @@ static void an_exact_resume_ends_with_the_same_result(void)
     CU_ASSERT_EQUAL(said("Finetuning from w.caffemodel"), 2);
 }
 
+static void recompute_ends_with_the_same_result(void)
+{
+    CU_ASSERT_EQUAL(here("$FERRY train solver.prototxt && mv snap_iter_10.caffemodel a && "
+                         "$FERRY train solver.prototxt --recompute && "
+                         "cmp a snap_iter_10.caffemodel"),
+                    0);
+}
+
 static void signals_snapshot_and_stop(void)
 {
     CU_ASSERT_EQUAL(
@@ -421,6 +429,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(the_log_has_a_line_for_each_iteration),
     FERRY_TEST(the_last_test_is_in_the_last_line),
     FERRY_TEST(an_exact_resume_ends_with_the_same_result),
+    FERRY_TEST(recompute_ends_with_the_same_result),
     FERRY_TEST(signals_snapshot_and_stop),
     FERRY_TEST(a_full_disk_names_the_latest_good_snapshot),
     FERRY_TEST(invalid_arguments_print_one_error_line),

@@ -36,13 +36,13 @@ static const char text[] =
 /* Gradients of some parameters and of x, from a net without failures. */
 static float wanted[GRADIENTS];
 
-static bool plans; /* the nets of the case have plan_training */
+static bool plans; /* the nets of the case have plan_training and recompute */
 
 static int open_net(ferry_net **out)
 {
     ferry_net_options o = { .struct_size = sizeof o, .text = text, .text_size = strlen(text) };
 
-    o.plan_training = plans;
+    o.plan_training = o.recompute = plans;
     return ferry_net_open(fx_device(), "net.prototxt", &o, out);
 }
 
@@ -272,7 +272,7 @@ static void an_asynchronous_failure_is_reported_and_no_gradient_is_wrong(void)
     fail_each_late(control, sim, SIM_CALL_MEMCPY);
 }
 
-/* ---- the same with plan_training ------------------------------------------------------------- */
+/* ---- the same with plan_training and recompute ----------------------------------------------- */
 
 static void run_planned(void (*run)(void))
 {

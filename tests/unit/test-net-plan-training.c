@@ -172,13 +172,14 @@ static const char solver[] =
     "test_iter: 1 test_interval: 2 snapshot_prefix: 'n' snapshot_after_train: false\n"
     "random_seed: 7\n";
 
-static ferry_solver *solve(ferry_device *dev, bool plans, uint64_t *out_bytes)
+static ferry_solver *solve(ferry_device *dev, bool plans, bool again, uint64_t *out_bytes)
 {
     ferry_device_stats stats = { .struct_size = sizeof stats };
     ferry_solver_options o = { .struct_size = sizeof o,
                                .text = solver,
                                .text_size = strlen(solver),
-                               .plan_training = plans };
+                               .plan_training = plans,
+                               .recompute = again };
     ferry_solver *s = NULL;
     uint64_t before;
 
@@ -192,25 +193,33 @@ static ferry_solver *solve(ferry_device *dev, bool plans, uint64_t *out_bytes)
     return s;
 }
 
-static void a_solver_computes_the_same_in_less_memory(void)
+static void compare_params(const ferry_net *net, const ferry_net *other)
 {
-    uint64_t bytes[2];
-    ferry_device *dev = fx_device();
-    ferry_solver *plain = solve(dev, false, &bytes[0]), *planned = solve(dev, true, &bytes[1]);
-    const ferry_net *net = ferry_solver_net(plain);
-
     for (int i = 0; i < ferry_net_layer_count(net); i++)
         for (int k = 0; k < ferry_net_param_count(net, i); k++) {
             const ferry_blob *b = ferry_net_param_at(net, i, k);
 
-            CU_ASSERT(equal(
-                ferry_blob_host_data(b),
-                ferry_blob_host_data(ferry_net_param_at(ferry_solver_net(planned), i, k)),
-                ferry_blob_element_count(b)));
+            CU_ASSERT(equal(ferry_blob_host_data(b),
+                            ferry_blob_host_data(ferry_net_param_at(other, i, k)),
+                            ferry_blob_element_count(b)));
         }
+}
+
+static void a_solver_computes_the_same_in_less_memory(void)
+{
+    uint64_t bytes[3];
+    ferry_device *dev = fx_device();
+    ferry_solver *plain = solve(dev, false, false, &bytes[0]);
+    ferry_solver *planned = solve(dev, true, false, &bytes[1]);
+    ferry_solver *again = solve(dev, false, true, &bytes[2]);
+
+    compare_params(ferry_solver_net(plain), ferry_solver_net(planned));
+    compare_params(ferry_solver_net(plain), ferry_solver_net(again));
     CU_ASSERT(bytes[0] > 0 && bytes[1] < bytes[0] * 3 / 4);
+    CU_ASSERT(bytes[2] < bytes[1]);
     ferry_solver_close(plain);
     ferry_solver_close(planned);
+    ferry_solver_close(again);
     fx_end();
 }
 

@@ -349,6 +349,7 @@ int cmd_time(const struct tool_command *self, int argc, char **argv)
         { "--no-fuse", NULL, &r.no_fuse, NULL },
         { "--no-plan", NULL, &r.no_plan, NULL },
         { "--backward", NULL, &t.backward, NULL },
+        { "--recompute", NULL, &r.recompute, NULL },
         { "--device", NULL, &t.on_device, NULL },
         { "--json", NULL, &t.json, NULL },
         { NULL, NULL, NULL, NULL },

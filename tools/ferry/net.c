@@ -167,6 +167,7 @@ int net_open_on(const struct net_request *r, ferry_device *dev, ferry_net **out)
     o.no_fuse = r->no_fuse;
     o.backward = r->backward;
     o.plan_training = r->plan_training;
+    o.recompute = r->recompute;
     o.ignore_quantization = r->in_float;
     o.reread_weights = r->reread;
     if (status == TOOL_OK)

@@ -39,7 +39,7 @@ struct net_request {
     const char *segments;              /* the folder of compiled segments, or NULL */
     const char *layers;                /* a shared object of layer types, or NULL */
     bool weights_partial;              /* accepts weights without a layer of this net */
-    bool no_fuse, no_plan, backward, plan_training;
+    bool no_fuse, no_plan, backward, plan_training, recompute;
     bool reread;   /* does not store weights beside their packed forms */
     bool in_float; /* computes in F32 in spite of known ranges */
     const char *precision; /* f32, bf16, or NULL */
