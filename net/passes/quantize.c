@@ -5,8 +5,9 @@
  *
  * Max pooling and concatenation do not change the scale, so the values that they connect form a
  * class with one scale. A class is stored as integers if a product reads or adds it, and only
- * products with integers, pooling and copies write it; a product that reads another value reads a
- * copy as integers. Other readers of integers read a copy as F32.
+ * products with integers, pooling, copies, and scales and shifts of channels (BatchNorm before a
+ * product) write it; a product that reads another value reads a copy as integers. Other readers of
+ * integers read a copy as F32.
  */
 #include "net/passes/integers.h"
 #include "net/passes/quantize_items.h"
@@ -38,6 +39,7 @@ struct quantizer {
     struct ferry__program *p;
     struct member *values;
     int n_values; /* the number of values that existed before the pass */
+    bool *affine; /* for each item: its device can copy a scale and a shift of it to integers */
 };
 
 static int no_memory(void)
@@ -129,6 +131,20 @@ static int is_product(struct ferry__program *p, int at, bool *out)
     return ferry__product_gains(item, &op, out);
 }
 
+/* Whether item `at` can be a copy to integers with a scale and a shift; its device decides. */
+static int is_affine(struct ferry__program *p, int at, bool *out)
+{
+    const struct ferry__item *item = &p->items[at];
+    float least, most;
+    ferry_op_desc op;
+
+    *out = false;
+    if (!ferry__item_is_affine(p, item) || !find_range(p, item->out[0].value, &least, &most))
+        return 0;
+    ferry__affine_describe(p, item, ferry__grid_of(least, most, false), &op);
+    return ferry__product_gains(item, &op, out);
+}
+
 /* ---- classes --------------------------------------------------------------------------------- */
 
 static bool may_be_member(const struct quantizer *q, int value)
@@ -165,11 +181,12 @@ static void begin_classes(struct quantizer *q)
 }
 
 /* Whether an item may write a value as integers, given the current classes. */
-static bool may_write(const struct quantizer *q, const struct ferry__item *item, bool is_product)
+static bool may_write(const struct quantizer *q, int at, bool is_product)
 {
+    const struct ferry__item *item = &q->p->items[at];
     struct ferry__grid grid;
 
-    return is_product || ferry__item_is_copy(item) ||
+    return is_product || q->affine[at] || ferry__item_is_copy(item) ||
            ((ferry__item_is_pool(item, FERRY_POOL_MAX) ||
              ferry__item_is_pool(item, FERRY_POOL_AVERAGE)) &&
             is_stored(q, item->in[0].value, &grid));
@@ -193,7 +210,7 @@ static bool drop_classes(struct quantizer *q, const bool *products)
             int value = item->out[k].value;
 
             if (!is_stored(q, value, &grid) ||
-                (may_write(q, item, products[i]) &&
+                (may_write(q, i, products[i]) &&
                  (ferry__item_is_copy(item) || is_final(q->p, i + 1, value))))
                 continue;
             q->values[class_of(q, value)].is_stored = false;
@@ -435,7 +452,22 @@ static int rewrite_readers(struct quantizer *q, int *at)
     return 0;
 }
 
-static int rewrite(struct quantizer *q, int *at, bool is_product)
+/* Rewrites an affine function that writes integers. */
+static int rewrite_affine(struct quantizer *q, int *at)
+{
+    int err = rewrite_readers(q, at);
+    struct ferry__item *item = &q->p->items[*at];
+    struct ferry__grid grid;
+    ferry_op_desc op;
+
+    if (err || !is_stored(q, item->out[0].value, &grid))
+        return err;
+    ferry__affine_describe(q->p, item, grid, &op);
+    item->op = op;
+    return ferry__item_choose(q->p, item);
+}
+
+static int rewrite(struct quantizer *q, int *at, bool is_product, bool is_affine)
 {
     const struct ferry__item *item = &q->p->items[*at];
     struct ferry__grid grid;
@@ -446,6 +478,8 @@ static int rewrite(struct quantizer *q, int *at, bool is_product)
         return 0;
     if (is_product)
         return rewrite_product(q, at);
+    if (is_affine)
+        return rewrite_affine(q, at);
     if (moves &&
         (is_stored(q, item->in[0].value, &grid) || is_stored(q, item->out[0].value, &grid)))
         return rewrite_other(q, *at);
@@ -467,14 +501,17 @@ static int quantize(struct quantizer *q, bool *products)
 {
     int n = q->p->n_items, i, at, err = 0;
 
-    for (i = 0; !err && i < n; i++)
+    for (i = 0; !err && i < n; i++) {
         err = is_product(q->p, i, &products[i]);
+        if (!err)
+            err = is_affine(q->p, i, &q->affine[i]);
+    }
     if (err)
         return err;
     begin_classes(q);
     choose_classes(q, products);
     for (i = at = 0; !err && i < n; i++, at++)
-        err = rewrite(q, &at, products[i]);
+        err = rewrite(q, &at, products[i], q->affine[i]);
     store_classes(q);
     return err;
 }
@@ -497,7 +534,9 @@ int ferry__pass_quantize(struct ferry__program *p)
         return 0;
     q.values = calloc((size_t)q.n_values + 1, sizeof *q.values);
     products = calloc((size_t)p->n_items, sizeof *products);
-    err = q.values && products ? quantize(&q, products) : no_memory();
+    q.affine = calloc((size_t)p->n_items, sizeof *q.affine);
+    err = q.values && products && q.affine ? quantize(&q, products) : no_memory();
+    free(q.affine);
     free(products);
     free(q.values);
     return err;

@@ -6,6 +6,8 @@
 #include <ferry/op.h>
 #include <ferry/status.h>
 
+#include <string.h>
+
 bool ferry__item_is(const struct ferry__item *item, uint32_t kind)
 {
     return !item->call && !item->dropped && item->op.kind == kind &&
@@ -129,4 +131,70 @@ bool ferry__item_pads(const struct ferry__item *item)
         if (w->pad[i] || w->pad_end[i])
             return true;
     return false;
+}
+
+/* Whether input `k` of a BINARY has a number for each of `channels` channels. */
+static bool is_vector(const struct ferry__item *item, uint32_t k, int64_t channels)
+{
+    const ferry_operand *o = &item->op.in[k];
+
+    return item->in[k].value < 0 && item->in[k].blob && !item->in[k].diff && !item->in[k].start &&
+           o->dtype == FERRY_F32 && o->rank == 3 && o->shape[0] == 1 && o->shape[1] == channels &&
+           o->shape[2] == 1 && ferry_operand_is_plain(o);
+}
+
+static bool is_bound(const ferry_op_step *s)
+{
+    return s->step == FERRY_STEP_UNARY &&
+           (s->function == FERRY_UNARY_CLIP || (s->function == FERRY_UNARY_RELU && s->a == 0));
+}
+
+bool ferry__item_is_affine(const struct ferry__program *p, const struct ferry__item *item)
+{
+    const ferry_op_desc *op = &item->op;
+    int x = item->in[0].value, y = item->out[0].value;
+    const struct ferry__value *v;
+    uint32_t k;
+
+    if (!ferry__item_is(item, FERRY_OP_BINARY) ||
+        op->params.binary.function != FERRY_BINARY_SCALE || item->layer->float_only || x < 0 ||
+        y < 0 || x == y || op->n_in < 2 || op->n_in > 3 || op->out[0].rank != 3 ||
+        op->out[0].dtype != FERRY_F32 || !ferry__is_whole(p, &op->in[0], &item->in[0]) ||
+        !ferry__is_whole(p, &op->out[0], &item->out[0]))
+        return false;
+    v = &p->values[x];
+    for (k = 1; k < op->n_in; k++)
+        if (!is_vector(item, k, op->out[0].shape[1]))
+            return false;
+    return v->rank >= 2 && v->rank == p->values[y].rank &&
+           !memcmp(v->shape, p->values[y].shape, (size_t)v->rank * sizeof *v->shape) &&
+           v->shape[0] == op->out[0].shape[0] && v->shape[1] == op->out[0].shape[1] &&
+           op->n_epilogue <= 1 && (!op->n_epilogue || is_bound(&op->epilogue[0]));
+}
+
+void ferry__affine_describe(const struct ferry__program *p, const struct ferry__item *item,
+                            struct ferry__grid out, ferry_op_desc *op)
+{
+    const struct ferry__value *v = &p->values[item->in[0].value];
+    uint32_t n = item->op.n_in - 1, k;
+
+    ferry_op_desc_init(op, FERRY_OP_STRIDED_COPY);
+    op->n_in = item->op.n_in;
+    op->n_out = 1;
+    op->in[0] = ferry_operand_make(FERRY_F32, v->shape, v->rank, NULL);
+    op->out[0] = ferry_operand_make((ferry_dtype)out.dtype, v->shape, v->rank, NULL);
+    op->constants = item->op.constants;
+    for (k = 0; k < n; k++) {
+        op->in[1 + k] = ferry_operand_make(FERRY_F32, &v->shape[1], 1, NULL);
+        op->epilogue[k] =
+            (ferry_op_step){ .step = k ? FERRY_STEP_SHIFT : FERRY_STEP_SCALE, .operand = 1 + k };
+    }
+    if (item->op.n_epilogue)
+        op->epilogue[n++] = item->op.epilogue[0];
+    op->epilogue[n++] = (ferry_op_step){ .step = FERRY_STEP_UNARY,
+                                         .function = FERRY_UNARY_POWER,
+                                         .a = 1,
+                                         .b = 1 / (double)out.scale,
+                                         .c = (double)out.zero };
+    op->n_epilogue = n;
 }

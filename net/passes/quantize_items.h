@@ -33,4 +33,12 @@ void ferry__product_describe(const struct ferry__item *item, struct ferry__grid 
 /* Whether the device computes the operation itself, and is faster with integers. */
 int ferry__product_gains(const struct ferry__item *item, const ferry_op_desc *op, bool *out);
 
+/*
+ * Whether an item is a scale and a shift of each channel of a value, and no more than bounds after
+ * it, into another value: BatchNorm, Scale and ReLU. Then describes it as a copy to integers.
+ */
+bool ferry__item_is_affine(const struct ferry__program *p, const struct ferry__item *item);
+void ferry__affine_describe(const struct ferry__program *p, const struct ferry__item *item,
+                            struct ferry__grid out, ferry_op_desc *op);
+
 #endif

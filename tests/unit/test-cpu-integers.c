@@ -391,6 +391,33 @@ static void conversions_of_integers_agree_with_the_oracle(void)
     check_taken(60);
 }
 
+/* A scale and a shift of each channel, and bounds, before the conversion: as of BatchNorm. */
+static void scales_and_shifts_of_channels_agree_with_the_oracle(void)
+{
+    for (int i = 0; i < 60; i++) {
+        const int64_t shape[4] = { 2, 1 + rig_random(90), 1 + rig_random(9), 1 + rig_random(30) };
+        int layout = i % 2 ? RIG_LAST : (int)rig_random(RIG_LAYOUTS);
+        int scales = rig_random(4) > 0, shifts = !scales || rig_random(2);
+        struct rig r;
+
+        rig_begin(&r, FERRY_OP_STRIDED_COPY);
+        add_in(&r, rig_random(4) ? FERRY_F32 : bytes(), layout, 4, shape);
+        rig_out(&r, bytes(), i % 2 ? RIG_LAST : (int)rig_random(RIG_LAYOUTS), 4, shape);
+        if (scales)
+            add_step(&r, FERRY_STEP_SCALE, 0, 2);
+        if (shifts)
+            add_step(&r, FERRY_STEP_SHIFT, 0, 16);
+        if (rig_random(2))
+            rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_RELU, 0, 0);
+        else if (rig_random(2))
+            rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_CLIP, -40, 90.5);
+        if (rig_random(4))
+            rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_POWER, 1, 0.5);
+        run(&r);
+    }
+    check_taken(60);
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(convolutions_of_integers_agree_with_the_oracle),
     FERRY_TEST(depthwise_convolutions_of_integers_agree_with_the_oracle),
@@ -401,6 +428,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(the_longest_sum_does_not_overflow),
     FERRY_TEST(pooling_of_integers_agrees_with_the_oracle),
     FERRY_TEST(conversions_of_integers_agree_with_the_oracle),
+    FERRY_TEST(scales_and_shifts_of_channels_agree_with_the_oracle),
 };
 
 int main(int argc, char **argv)

@@ -2,11 +2,14 @@
 #include "op.h"
 
 #include <ferry/op_types.h>
+#include <math.h>
 #include <string.h>
 
 /*
  * STRIDED_COPY. Rows that are contiguous in both operands are copied as bytes or converted by the
  * plugin's conversion; others are copied element by element, through a block if the dtypes differ.
+ * In integer arithmetic, a scale and a shift of each channel, as of BatchNorm, and bounds may come
+ * before the conversion.
  */
 
 #define BLOCK 64
@@ -27,6 +30,8 @@ struct copy {
     int64_t planes, plane; /* the number of planes of x that are interleaved, and their distance */
     const struct cpu_integer_loops *integer; /* for integer arithmetic; NULL: a plain copy */
     struct cpu_integer_store store;
+    const float *vector[2]; /* scale and shift */
+    int64_t vector_step[2];
 };
 
 #define MOVE(type)                                        \
@@ -124,6 +129,114 @@ static bool is_arithmetic(const struct cpu_op *p)
     return p->op.n_epilogue && (cpu_is_integer(&p->op.in[0]) || cpu_is_integer(&p->op.out[0]));
 }
 
+/* ---- steps of integer arithmetic ------------------------------------------------------------ */
+
+enum { SCALE, SHIFT, BOUNDS, AFFINE, STEPS }; /* in the order in which they can be computed */
+
+/* Whether an operand has a number for each channel of y, without gaps. */
+static bool is_vector(const struct cpu_op *p, const ferry_operand *o)
+{
+    return o->rank == 1 && o->shape[0] == p->op.out[0].shape[1] &&
+           (o->stride[0] == 1 || o->shape[0] == 1);
+}
+
+/* The step that a step of an epilogue is, whose bounds or factor are set; STEPS: another. */
+static int step_of(const struct cpu_op *p, const ferry_op_step *s, struct cpu_integer_store *out)
+{
+    if (s->step == FERRY_STEP_SCALE || s->step == FERRY_STEP_SHIFT) {
+        if (!is_vector(p, &p->op.in[s->operand]))
+            return STEPS;
+        return s->step == FERRY_STEP_SCALE ? SCALE : SHIFT;
+    }
+    if (s->step != FERRY_STEP_UNARY)
+        return STEPS;
+    if (s->function == FERRY_UNARY_POWER && s->a == 1) {
+        out->factor = (float)s->b;
+        out->term = (float)s->c;
+        return AFFINE;
+    }
+    if (s->function == FERRY_UNARY_RELU && s->a == 0) {
+        out->least = 0;
+        return BOUNDS;
+    }
+    if (s->function != FERRY_UNARY_CLIP)
+        return STEPS;
+    out->least = (float)s->a;
+    out->most = (float)s->b;
+    return BOUNDS;
+}
+
+/*
+ * Sets the store, and the inputs with scale and shift, −1 without; returns whether the steps are
+ * supported.
+ */
+static bool find_steps(const struct cpu_op *p, struct cpu_integer_store *out, int *vector)
+{
+    int last = -1;
+
+    *out = (struct cpu_integer_store){
+        .dtype = p->op.out[0].dtype, .least = -INFINITY, .most = INFINITY, .factor = 1
+    };
+    vector[SCALE] = vector[SHIFT] = -1;
+    for (uint32_t i = 0; i < p->op.n_epilogue; i++) {
+        int step = step_of(p, &p->op.epilogue[i], out);
+
+        if (step <= last || step == STEPS)
+            return false;
+        if (step <= SHIFT)
+            vector[step] = (int)p->op.epilogue[i].operand;
+        last = step;
+    }
+    return true;
+}
+
+static bool has_vectors(const struct cpu_op *p)
+{
+    return is_arithmetic(p) && p->op.n_in > 1;
+}
+
+/*
+ * Copies `count` elements of a vector from element `first` of a row on, unless they are contiguous.
+ */
+static const float *bring_vector(const struct copy *c, int number, const int64_t *offset,
+                                 int64_t first, int64_t count, float *room)
+{
+    const float *from = c->vector[number] + offset[2 + number];
+    int64_t step = c->vector_step[number];
+
+    if (step == 1)
+        return from + first;
+    for (int64_t i = 0; i < count; i++)
+        room[i] = from[(first + i) * step];
+    return room;
+}
+
+static void affine_row(void *arg, const int64_t *offset, int64_t n)
+{
+    const struct copy *c = arg;
+    const char *x = c->x + offset[1] * c->x_size;
+    char *y = c->y + offset[0] * c->y_size;
+    bool is_row = c->x_step == 1 && c->y_step == 1;
+    float from[BLOCK], to[BLOCK], room[2][BLOCK];
+    int64_t most = is_row && c->vector_step[0] == 1 && c->vector_step[1] == 1 ? n : BLOCK;
+
+    for (int64_t first = 0; first < n; first += most) {
+        int64_t count = n - first < most ? n - first : most;
+        const float *scale = bring_vector(c, SCALE, offset, first, count, room[0]);
+        const float *shift = bring_vector(c, SHIFT, offset, first, count, room[1]);
+        const char *part = x + first * c->x_step * c->x_size;
+
+        if (is_row) {
+            c->integer->affine(&c->store, count, c->x_dtype, part, scale, shift,
+                               y + first * c->y_size);
+            continue;
+        }
+        move(c->x_size, count, part, c->x_step, (char *)from, 1);
+        c->integer->affine(&c->store, count, c->x_dtype, from, scale, shift, to);
+        move(c->y_size, count, (char *)to, 1, y + first * c->y_step * c->y_size, c->y_step);
+    }
+}
+
 /* ---- planes --------------------------------------------------------------------------------- */
 
 /*
@@ -136,7 +249,7 @@ static bool is_interleaved(const struct cpu_op *p, struct cpu_walk *out)
     uint32_t last = w->rank - 1, from = p->op.in[0].dtype;
     int64_t planes = last ? w->shape[last - 1] : 0;
 
-    if (!(is_arithmetic(p) ? from == FERRY_F32 : from == p->op.out[0].dtype) ||
+    if (has_vectors(p) || !(is_arithmetic(p) ? from == FERRY_F32 : from == p->op.out[0].dtype) ||
         cpu_dtype_size(from) != 4 || planes < 2 || planes > FEW || w->stride[0][last] != planes ||
         w->stride[0][last - 1] != 1 || w->stride[1][last] != 1)
         return false;
@@ -175,23 +288,51 @@ static void interleave_bytes(void *arg, const int64_t *offset, int64_t n)
 
 /* ---- the kind ------------------------------------------------------------------------------- */
 
+/* Adds scale and shift to the walk: their elements are those of axis 1. */
+static void add_vectors(struct cpu_walk *w, const int *vector)
+{
+    int64_t stride[FERRY_OP_AXES] = { 0 };
+
+    for (int i = 0; i < 2; i++) {
+        stride[1] = vector[i] >= 0;
+        walk_add(w, stride);
+    }
+}
+
 static int copy_plan(struct cpu_op *p)
 {
     struct cpu_walk *w = &p->plan.walk;
     struct cpu_integer_store store;
+    int vector[2];
 
     if (is_arithmetic(p)) {
-        if (!p->integer.loops || !cpu_integer_affine(p, &store))
+        if (!p->integer.loops || !find_steps(p, &store, vector))
             return FERRY_EUNSUPPORTED;
-        p->answer.epilogue = 1;
+        p->answer.epilogue = p->op.n_epilogue;
     }
     if (!cpu_dtype_size(p->op.in[0].dtype) || !cpu_dtype_size(p->op.out[0].dtype))
         return FERRY_EUNSUPPORTED;
     walk_begin(w, p->op.out[0].rank, p->op.out[0].shape);
     walk_add(w, p->op.out[0].stride);
     walk_add(w, p->op.in[0].stride);
+    if (has_vectors(p))
+        add_vectors(w, vector);
     order(w);
     return 0;
+}
+
+/* Sets the members for integer arithmetic. */
+static void begin_arithmetic(struct copy *c, const struct cpu_op *p, const struct cpu_op_args *args)
+{
+    static const float otherwise[2] = { 1, 0 };
+    int vector[2];
+
+    c->integer = p->integer.loops;
+    find_steps(p, &c->store, vector);
+    for (uint32_t i = 0; i < 2 && has_vectors(p); i++) {
+        c->vector[i] = vector[i] < 0 ? &otherwise[i] : args->in[vector[i]];
+        c->vector_step[i] = walk_step(&p->plan.walk, 2 + i);
+    }
 }
 
 static void copy_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args)
@@ -209,9 +350,11 @@ static void copy_run(struct cpu_device *d, const struct cpu_op *p, const struct 
                       .loops = p->loops };
     struct cpu_walk pixels;
 
-    if (is_arithmetic(p)) {
-        c.integer = p->integer.loops;
-        cpu_integer_affine(p, &c.store);
+    if (is_arithmetic(p))
+        begin_arithmetic(&c, p, args);
+    if (has_vectors(p)) {
+        walk_all(w, d->workers, c.x_size + c.y_size, affine_row, &c);
+        return;
     }
     if (is_interleaved(p, &pixels)) {
         c.planes = w->shape[w->rank - 2];

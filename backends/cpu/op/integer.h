@@ -127,6 +127,9 @@ struct cpu_integer_loops {
     /* Converts n contiguous elements of `dtype` with the clip, factor and term of `s`. */
     void (*convert)(const struct cpu_integer_store *s, int64_t n, uint32_t dtype, const void *x,
                     void *y);
+    /* The same after x·scale + shift, whose factors are given for each element. */
+    void (*affine)(const struct cpu_integer_store *s, int64_t n, uint32_t dtype, const void *x,
+                   const float *scale, const float *shift, void *y);
     /* `most` writes the maxima of a window, in the dtype of x; `total` writes the sums. */
     void (*most)(const struct cpu_integer_pool *p, uint8_t *y);
     void (*total)(const struct cpu_integer_pool *p, int32_t *y);

@@ -61,7 +61,8 @@ void cpu_integer_depthwise_plan(struct cpu_op *p)
     g->panels = cut(w->channels, bytes);
     g->panel_bytes = 4 * bytes * (1 + g->k_groups);
     g->zero_bytes = cut(g->is_in_place ? line_bytes(w) : w->channels, 64) * 64;
-    g->slots = g->m * g->n * g->k < 4 * WORKERS_FEW_PRODUCTS ? 1 : p->threads;
+    /* one thread would read what the others have just written in their caches */
+    g->slots = g->m * g->n * g->k < WORKERS_FEW_PRODUCTS / 4 ? 1 : p->threads;
     g->slot_bytes = g->is_in_place ? 0 : cut(g->k_groups * 4 * w->channels, 64) * 64;
     p->answer.epilogue = p->op.n_epilogue;
     if (g->loops->is_wide)
@@ -320,7 +321,7 @@ void cpu_integer_depthwise_run(struct cpu_device *d, const struct cpu_op *p,
     }
     s.like.packed = s.run.packed;
     s.count = w->images * w->out[0] * w->out[1];
-    s.piece = cut(s.count, g->slots > 1 ? 4 * g->slots : 1);
+    s.piece = cut(s.count, g->slots);
     tasks = cut(s.count, s.piece);
     if (g->slots > 1)
         workers_tasks(d->workers, tasks, do_lines, &s);

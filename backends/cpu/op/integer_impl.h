@@ -389,6 +389,23 @@ TARGET static void NAME(integer_convert)(const struct cpu_integer_store *s, int6
     }
 }
 
+TARGET static void NAME(integer_affine)(const struct cpu_integer_store *s, int64_t n,
+                                        uint32_t dtype, const void *x, const float *scale,
+                                        const float *shift, void *y)
+{
+    const int64_t x_size = NAME(integer_size)(dtype), size = NAME(integer_size)(s->dtype);
+    const struct NAME(clip) clip = NAME(integer_clip)(s);
+
+    for (int64_t i = 0; i < n; i += LANES) {
+        int64_t some = n - i < LANES ? n - i : LANES;
+        vec v = NAME(integer_load)(dtype, (const char *)x + i * x_size, some);
+        vec factor = some < LANES ? LOAD_SOME(scale + i, some) : LOAD(scale + i);
+        vec term = some < LANES ? LOAD_SOME(shift + i, some) : LOAD(shift + i);
+
+        NAME(integer_put)(s->dtype, &clip, FMA(v, factor, term), some, (char *)y + i * size);
+    }
+}
+
 /* ---- pooling -------------------------------------------------------------------------------- */
 
 /* Repeats a statement for each element x of the window, of channel `at`. */
@@ -487,6 +504,7 @@ static const struct cpu_integer_loops NAME(integer_loops) = {
 #endif
     .store = NAME(integer_store),
     .convert = NAME(integer_convert),
+    .affine = NAME(integer_affine),
     .most = NAME(integer_most),
     .total = NAME(integer_total),
     .bytes = BYTES,
