@@ -82,10 +82,14 @@ static int set_ranges(struct quantize *q)
         return status == TOOL_OK ? quantize_read_table(q) : status;
     }
     status = feed_begin(q->self, &q->feed, q->net);
+    if (status == TOOL_OK && q->equalize)
+        status = quantize_equalize(q);
     if (status == TOOL_OK)
         status = quantize_measure(q);
     if (status == TOOL_OK)
         status = quantize_list_layers(q);
+    if (status == TOOL_OK && q->correct)
+        status = quantize_correct_biases(q);
     return status == TOOL_OK ? judge(q) : status;
 }
 
@@ -161,10 +165,11 @@ static int take_arguments(struct quantize *q, int n, char **argv)
                           "%s %s",
                           q->self->name, q->self->name, q->self->arguments);
     q->report = q->report || q->json;
-    if (q->from_table && (q->feed.spec || q->report || q->loss_text || q->method_name))
+    if (q->from_table && (q->feed.spec || q->report || q->loss_text || q->method_name ||
+                          q->equalize || q->correct))
         return tool_error(TOOL_USAGE,
                           "%s: --from-table excludes --calibrate, --method, --report, --json, "
-                          "--max-loss",
+                          "--max-loss, --equalize, --correct-bias",
                           q->self->name);
     q->request.prototxt = argv[0];
     q->request.weights = n > 1 ? argv[1] : NULL;
@@ -195,6 +200,8 @@ int cmd_quantize(const struct tool_command *self, int argc, char **argv)
         { "--calibrate", NULL, NULL, &q.feed.spec },
         { "--method", NULL, NULL, &q.method_name },
         { "--percentile", NULL, NULL, &q.percentile_text },
+        { "--equalize", NULL, &q.equalize, NULL },
+        { "--correct-bias", NULL, &q.correct, NULL },
         { "--keep", NULL, NULL, &q.kept },
         { "--max-loss", NULL, NULL, &q.loss_text },
         { "--report", NULL, &q.report, NULL },

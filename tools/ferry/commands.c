@@ -160,6 +160,9 @@ const struct tool_command tool_commands[] = {
       "    --calibrate FILE     arrays of the inputs' names, or NAME=FILE; axis 0 counts items\n"
       "    --method M           minmax (the default), percentile, kl, mse\n"
       "    --percentile P       of the values in a range, 99.99; implies --method percentile\n"
+      "    --equalize           first moves factors of channels between layers, so that the\n"
+      "                         channels of a blob have more equal ranges\n"
+      "    --correct-bias       subtracts the mean errors of outputs from biases\n"
       "    --keep LAYER,...     layers that stay in F32\n"
       "    --max-loss DB        leaves more layers in F32, until the ratio of signal to noise of\n"
       "                         each output is at least DB decibels\n"
@@ -172,9 +175,10 @@ const struct tool_command tool_commands[] = {
       "    --weights-partial\n"
       "              as of ferry run\n"
       "    -q, --quiet          no progress\n"
-      "    --json               {\"file\", \"device\", \"inputs\", \"blobs\": [{\"name\",\n"
-      "                         \"min\", \"max\", \"from\", \"to\"}], \"layers\": [{\"name\",\n"
-      "                         \"weights_db\", \"input_db\", \"both_db\", \"float\"}],\n"
+      "    --json               {\"file\", \"device\", \"inputs\", \"equalized\", \"blobs\":\n"
+      "                         [{\"name\", \"min\", \"max\", \"from\", \"to\"}], \"layers\":\n"
+      "                         [{\"name\", \"weights_db\", \"input_db\", \"both_db\",\n"
+      "                         \"mean_db\", \"corrected\", \"float\"}],\n"
       "                         \"outputs\": [{\"name\", \"db\"}]}\n",
       cmd_quantize },
     { "export", "NET [WEIGHTS[,...]] OUT.onnx [--opset N] [--check]",

@@ -87,6 +87,8 @@ bin_PROGRAMS += %D%/ferry
 	%D%/progress.c \
 	%D%/progress.h \
 	%D%/quantize.h \
+	%D%/quantize_bias.c \
+	%D%/quantize_equalize.c \
 	%D%/quantize_feed.c \
 	%D%/quantize_loss.c \
 	%D%/quantize_measure.c \

@@ -45,6 +45,12 @@ void range_choose(struct quantize_range *r, enum quantize_method method, double 
  */
 void range_measure(struct quantize_range *r, const float *values, int64_t n);
 
+/*
+ * The nearest multiple of the step between the levels of a range for readers with padding
+ * (net_ranges.h), also outside the range.
+ */
+double range_round(float least, float most, double x);
+
 /* A ratio of powers in decibels; infinity without noise. */
 double range_decibels(double power, double noise);
 
@@ -88,6 +94,10 @@ struct quantize_layer {
     int input;                         /* the index of its bottom */
     double weight_power, weight_noise; /* of the weights when they are quantized to 127 levels on
                                         * each side of 0, per channel */
+    bool has_mean, is_corrected;       /* of --correct-bias: the next two are known, and a bias
+                                        * was changed */
+    double output_power, mean_noise;   /* of an output item in F32, by channel, and of the mean
+                                        * errors of its channels */
 };
 
 struct quantize_output {
@@ -102,6 +112,8 @@ struct quantize {
     const char *path, *text, *method_name, *percentile_text, *kept, *loss_text, *batch, *table,
         *from_table;
     bool report, json, quiet; /* json: prints the report as JSON */
+    bool equalize, correct;   /* --equalize, --correct-bias */
+    int equalized;            /* the number of sets of channels whose factor is not 1 */
     enum quantize_method method;
     double percentile, loss; /* loss: the value of --max-loss; 0 if it is not given */
     struct quantize_feed feed;
@@ -115,14 +127,14 @@ struct quantize {
 };
 
 /* A function for each batch, after the net ran on it. Returns an exit status. */
-typedef int (*quantize_fn)(struct quantize *q);
+typedef int (*quantize_fn)(struct quantize *q, void *arg);
 
 /* ---- quantize_measure.c ---- */
 
 /*
  * Runs the net on all inputs, and also the quantized net if there is one. Returns an exit status.
  */
-int quantize_each(struct quantize *q, const char *what, quantize_fn each);
+int quantize_each(struct quantize *q, const char *what, quantize_fn each, void *arg);
 
 /* Lists the blobs; those that share contents are known after a pass. Returns an exit status. */
 int quantize_list_blobs(struct quantize *q);
@@ -155,9 +167,26 @@ double quantize_of_weights(const struct quantize_layer *l);
 double quantize_of_input(const struct quantize *q, const struct quantize_layer *l);
 double quantize_of_both(const struct quantize *q, const struct quantize_layer *l);
 
+/* ---- quantize_equalize.c ---- */
+
+/*
+ * Moves factors of channels between layers, so that the channels of a blob have more equal ranges;
+ * the net in F32 computes the same function. Returns an exit status.
+ */
+int quantize_equalize(struct quantize *q);
+
+/* ---- quantize_bias.c ---- */
+
+/*
+ * Subtracts the mean errors of the outputs of quantized layers from their biases. Layers without a
+ * bias, and those that the device computes in F32 while others have integers, are not changed.
+ * Returns an exit status.
+ */
+int quantize_correct_biases(struct quantize *q);
+
 /* ---- quantize_loss.c ---- */
 
-/* Opens the quantized net in addition to the net. Returns an exit status. */
+/* Opens the quantized net in addition to the net, once. Returns an exit status. */
 int quantize_open_beside(struct quantize *q);
 /* Compares the outputs of both nets. */
 int quantize_compare(struct quantize *q);

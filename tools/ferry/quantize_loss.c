@@ -17,6 +17,8 @@ int quantize_open_beside(struct quantize *q)
     struct net_request r = q->request;
     int status;
 
+    if (q->quantized)
+        return TOOL_OK;
     r.keep = NULL;
     r.no_plan = r.in_float = false;
     status = net_open_on(&r, ferry_net_device(q->net), &q->quantized);
@@ -50,10 +52,11 @@ static int add_output(struct quantize_output *o, const ferry_blob *is, const fer
     return TOOL_OK;
 }
 
-static int compare(struct quantize *q)
+static int compare(struct quantize *q, void *arg)
 {
     int status = TOOL_OK;
 
+    (void)arg;
     for (int i = 0; status == TOOL_OK && i < q->n_outputs; i++)
         status = add_output(&q->outputs[i], ferry_net_output_at(q->quantized, i),
                             ferry_net_blob_find(q->net, q->outputs[i].name));
@@ -69,7 +72,7 @@ int quantize_compare(struct quantize *q)
         return tool_error(TOOL_FAILURE, "out of memory");
     for (int i = 0; i < q->n_outputs; i++)
         q->outputs[i].name = ferry_blob_name(ferry_net_output_at(q->quantized, i));
-    return quantize_each(q, "comparing", compare);
+    return quantize_each(q, "comparing", compare, NULL);
 }
 
 /* The smallest ratio of all outputs. */

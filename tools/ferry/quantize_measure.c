@@ -17,7 +17,7 @@ static int run(const struct quantize *q, ferry_net *net, int64_t at, int64_t n)
     return status;
 }
 
-int quantize_each(struct quantize *q, const char *what, quantize_fn each)
+int quantize_each(struct quantize *q, const char *what, quantize_fn each, void *arg)
 {
     struct progress progress = { .quiet = q->quiet };
     int status = TOOL_OK;
@@ -30,7 +30,7 @@ int quantize_each(struct quantize *q, const char *what, quantize_fn each)
         if (status == TOOL_OK && q->quantized)
             status = run(q, q->quantized, at, n);
         if (status == TOOL_OK)
-            status = each(q);
+            status = each(q, arg);
         progress_step(&progress, (uint64_t)n);
     }
     progress_end(&progress);
@@ -106,20 +106,23 @@ static void measure_blob(struct quantize *q, struct quantize_range *r, const flo
     range_measure(r, values, n);
 }
 
-static int note(struct quantize *q)
+static int note(struct quantize *q, void *arg)
 {
     int status = q->blobs ? TOOL_OK : quantize_list_blobs(q);
 
+    (void)arg;
     return status == TOOL_OK ? each_blob(q, note_blob) : status;
 }
 
-static int count(struct quantize *q)
+static int count(struct quantize *q, void *arg)
 {
+    (void)arg;
     return each_blob(q, count_blob);
 }
 
-static int measure(struct quantize *q)
+static int measure(struct quantize *q, void *arg)
 {
+    (void)arg;
     return each_blob(q, measure_blob);
 }
 
@@ -132,7 +135,7 @@ static int fill_bins(struct quantize *q)
     for (int i = 0; status == TOOL_OK && i < q->n_blobs; i++)
         if (q->blobs[i].range.finite)
             status = range_begin_bins(&q->blobs[i].range, q->method);
-    return status == TOOL_OK ? quantize_each(q, "counting", count) : status;
+    return status == TOOL_OK ? quantize_each(q, "counting", count, NULL) : status;
 }
 
 static int choose(struct quantize *q)
@@ -154,7 +157,7 @@ static int choose(struct quantize *q)
 
 int quantize_measure(struct quantize *q)
 {
-    int status = quantize_each(q, "calibrating", note);
+    int status = quantize_each(q, "calibrating", note, NULL);
 
     if (status == TOOL_OK && q->method != QUANTIZE_MINMAX)
         status = fill_bins(q);
@@ -163,7 +166,7 @@ int quantize_measure(struct quantize *q)
 
 int quantize_measure_noise(struct quantize *q)
 {
-    return quantize_each(q, "measuring", measure);
+    return quantize_each(q, "measuring", measure, NULL);
 }
 
 void quantize_measure_end(struct quantize *q)

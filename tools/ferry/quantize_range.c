@@ -261,6 +261,13 @@ void range_choose(struct quantize_range *r, enum quantize_method method, double 
         choose_mse(r);
 }
 
+double range_round(float least, float most, double x)
+{
+    double step = step_of((double)least, (double)most);
+
+    return step > 0 ? rint(x / step) * step : 0;
+}
+
 void range_measure(struct quantize_range *r, const float *values, int64_t n)
 {
     double step = step_of((double)r->least, (double)r->most);
@@ -268,11 +275,12 @@ void range_measure(struct quantize_range *r, const float *values, int64_t n)
 
     for (int64_t i = 0; i < n; i++) {
         double x = (double)values[i];
-        double level = step > 0 ? fmin(fmax(rint(x / step), low), high) : 0;
+        double y = fmin(fmax(range_round(r->least, r->most, x), low * step), high * step);
+        double error = x - y;
 
         if (!is_finite(values[i]))
             continue;
         r->power += x * x;
-        r->noise += (x - level * step) * (x - level * step);
+        r->noise += error * error;
     }
 }

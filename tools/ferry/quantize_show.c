@@ -7,7 +7,7 @@
 
 /* Prints the report of `ferry quantize`. */
 
-#define COLUMNS 5
+#define COLUMNS 6
 
 /* The cells of a row. */
 struct row {
@@ -38,8 +38,8 @@ static int print(struct tool_table *table, bool complete)
 
 static int show_blobs(const struct quantize *q)
 {
-    static const char *const headings[COLUMNS] = { "blob", ">min", ">max", ">from", ">to" };
-    struct tool_table *table = tool_table_create(headings, COLUMNS);
+    static const char *const headings[5] = { "blob", ">min", ">max", ">from", ">to" };
+    struct tool_table *table = tool_table_create(headings, 5);
     bool complete = table != NULL;
 
     for (int i = 0; complete && i < q->n_blobs; i++) {
@@ -61,7 +61,7 @@ static int show_blobs(const struct quantize *q)
 static int show_layers(const struct quantize *q)
 {
     static const char *const headings[COLUMNS] = { "layer", ">weights dB", ">input dB", ">both dB",
-                                                   "left in" };
+                                                   ">mean dB", "left in" };
     struct tool_table *table = tool_table_create(headings, COLUMNS);
     bool complete = table != NULL;
 
@@ -73,7 +73,10 @@ static int show_layers(const struct quantize *q)
         put_decibels(&row, 1, quantize_of_weights(l));
         put_decibels(&row, 2, quantize_of_input(q, l));
         put_decibels(&row, 3, quantize_of_both(q, l));
-        row.at[4] = ferry_net_is_float_only(q->net, row.at[0]) ? "F32" : "";
+        row.at[4] = "";
+        if (l->has_mean)
+            put_decibels(&row, 4, range_decibels(l->output_power, l->mean_noise));
+        row.at[5] = ferry_net_is_float_only(q->net, row.at[0]) ? "F32" : "";
         complete = tool_table_add(table, row.at);
     }
     return print(table, complete);
@@ -124,10 +127,15 @@ static json_t *json_layers(const struct quantize *q)
         const char *name = ferry_layer_name(l->layer);
 
         json_array_append_new(list,
-                              json_pack("{s:o, s:o, s:o, s:o, s:b}", "name", tool_json_string(name),
-                                        "weights_db", tool_json_real(quantize_of_weights(l)),
-                                        "input_db", tool_json_real(quantize_of_input(q, l)),
-                                        "both_db", tool_json_real(quantize_of_both(q, l)), "float",
+                              json_pack("{s:o, s:o, s:o, s:o, s:o, s:b, s:b}", "name",
+                                        tool_json_string(name), "weights_db",
+                                        tool_json_real(quantize_of_weights(l)), "input_db",
+                                        tool_json_real(quantize_of_input(q, l)), "both_db",
+                                        tool_json_real(quantize_of_both(q, l)), "mean_db",
+                                        l->has_mean ? tool_json_real(range_decibels(
+                                                          l->output_power, l->mean_noise))
+                                                    : json_null(),
+                                        "corrected", (int)l->is_corrected, "float",
                                         (int)ferry_net_is_float_only(q->net, name)));
     }
     return list;
@@ -147,10 +155,13 @@ static json_t *json_outputs(const struct quantize *q)
 
 static int show_json(const struct quantize *q)
 {
-    return tool_json_print(
-        json_pack("{s:o, s:s, s:I, s:o, s:o, s:o}", "file", tool_json_string(q->path), "device",
-                  ferry_device_name(ferry_net_device(q->net)), "inputs", (json_int_t)q->feed.items,
-                  "blobs", json_blobs(q), "layers", json_layers(q), "outputs", json_outputs(q)));
+    const char *device = ferry_device_name(ferry_net_device(q->net));
+
+    return tool_json_print(json_pack("{s:o, s:s, s:I, s:i, s:o, s:o, s:o}", "file",
+                                     tool_json_string(q->path), "device", device, "inputs",
+                                     (json_int_t)q->feed.items, "equalized", q->equalized, "blobs",
+                                     json_blobs(q), "layers", json_layers(q), "outputs",
+                                     json_outputs(q)));
 }
 
 int quantize_show(const struct quantize *q)
