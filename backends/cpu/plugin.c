@@ -230,18 +230,20 @@ static int counters(void *dev, ferry_plugin_counters *out)
     return 0;
 }
 
-/* Returns native objects: "cpu_limit_threads" is workers_limit. */
+/* Returns native objects: "cpu_limit_threads" is workers_limit, "cpu_count_work" workers_count. */
 static int native(void *dev, const char *what, void *out, uint64_t size)
 {
     void (*const limit)(unsigned threads) = workers_limit;
+    void (*const count)(uint64_t *counts) = workers_count;
+    bool counts = strcmp(what, "cpu_count_work") == 0;
 
     (void)dev;
-    if (strcmp(what, "cpu_limit_threads") != 0)
+    if (!counts && strcmp(what, "cpu_limit_threads") != 0)
         return cpu_host->error(FERRY_EUNSUPPORTED, "unknown object \"%s\"", what);
     if (size != sizeof(limit))
         return cpu_host->error(FERRY_EINVAL, "\"%s\" has %zu bytes, not %" PRIu64, what,
                                sizeof(limit), size);
-    memcpy(out, &limit, sizeof(limit));
+    memcpy(out, counts ? (const void *)&count : (const void *)&limit, sizeof(limit));
     return 0;
 }
 

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 /*
@@ -105,6 +106,9 @@ struct workers {
 
 /* The calling thread's limit; 0: none. */
 static _Thread_local unsigned most_threads;
+
+/* The counts of the calling thread; NULL: it does not count. */
+static _Thread_local uint64_t *thread_counts;
 
 static void relax(void)
 {
@@ -411,6 +415,59 @@ static struct pool *take(struct workers *w)
     return NULL;
 }
 
+/* ---- counting ------------------------------------------------------------------------------- */
+
+void workers_count(uint64_t *counts)
+{
+    thread_counts = counts;
+}
+
+static uint64_t processor_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+}
+
+/* Gives a task to the thread that is free first. */
+static void assign(uint64_t *busy, unsigned threads, uint64_t ns)
+{
+    unsigned first = 0;
+
+    for (unsigned i = 1; i < threads; i++)
+        if (busy[i] < busy[first])
+            first = i;
+    busy[first] += ns;
+}
+
+/* Runs a loop on this thread, and counts it as one of `threads` threads. */
+static void run_counted(const struct loop *loop, unsigned threads)
+{
+    uint64_t busy[WORKERS_MOST_THREADS] = { 0 }, slowest = 0, *counts = thread_counts;
+
+    thread_counts = NULL; /* a loop in a task runs on its thread alone */
+    for (int64_t piece = 0; piece < loop->pieces; piece++) {
+        int64_t first = piece * loop->piece, left = loop->n - first;
+        uint64_t begin = processor_ns(), ns;
+
+        if (loop->task)
+            loop->task(loop->arg, piece, 0);
+        else
+            loop->body(loop->arg, first, left < loop->piece ? left : loop->piece, piece);
+        ns = processor_ns() - begin;
+        counts[WORKERS_NS] += ns;
+        assign(busy, threads, ns);
+    }
+    for (unsigned i = 0; i < threads; i++)
+        slowest = busy[i] > slowest ? busy[i] : slowest;
+    counts[WORKERS_THREADS] = threads;
+    counts[WORKERS_LOOPS]++;
+    counts[WORKERS_TASKS] += (uint64_t)loop->pieces;
+    counts[WORKERS_SLOWEST] += slowest;
+    thread_counts = counts;
+}
+
 /* Runs the loop of a pool that the caller holds. */
 static void run_together(struct pool *p)
 {
@@ -442,7 +499,7 @@ void workers_run(struct workers *w, int64_t n, int64_t piece, workers_body body,
         body(arg, 0, n, 0);
         return;
     }
-    p = take(w);
+    p = thread_counts ? NULL : take(w);
     if (p) {
         fill_in(&p->loop, n, piece, arg);
         p->loop.body = body;
@@ -451,6 +508,10 @@ void workers_run(struct workers *w, int64_t n, int64_t piece, workers_body body,
     }
     fill_in(&alone, n, piece, arg);
     alone.body = body;
+    if (thread_counts) {
+        run_counted(&alone, w->threads);
+        return;
+    }
     alone.taken = 0;
     alone.slots = 0;
     work(&alone, FROM_BEGINNING);
@@ -458,8 +519,15 @@ void workers_run(struct workers *w, int64_t n, int64_t piece, workers_body body,
 
 void workers_tasks(struct workers *w, int64_t n, workers_task task, void *arg)
 {
-    struct pool *p = n > 1 ? take(w) : NULL;
+    struct pool *p = n > 1 && !thread_counts ? take(w) : NULL;
+    struct loop alone;
 
+    if (n > 1 && thread_counts) {
+        fill_in(&alone, n, 1, arg);
+        alone.task = task;
+        run_counted(&alone, w->threads);
+        return;
+    }
     if (p) {
         fill_in(&p->loop, n, 1, arg);
         p->loop.task = task;

@@ -43,6 +43,22 @@ unsigned workers_threads(const struct workers *w);
 void workers_limit(unsigned threads);
 
 /*
+ * Makes the loops that the calling thread runs from now on run on this thread alone, task after
+ * task, and adds them to `counts`; NULL ends this. counts[WORKERS_THREADS] is set to the threads
+ * that the loops are divided for.
+ */
+enum {
+    WORKERS_THREADS,
+    WORKERS_LOOPS,   /* the loops with several tasks, each of which ends with a barrier */
+    WORKERS_TASKS,   /* their tasks */
+    WORKERS_NS,      /* the processor's time of these tasks, in ns */
+    WORKERS_SLOWEST, /* the same of the thread with the most work of each loop, if the threads take
+                      * the tasks in order, each as soon as it is free */
+    WORKERS_COUNTS
+};
+void workers_count(uint64_t *counts);
+
+/*
  * The number of elements per piece of a loop over n; n if dividing the loop costs more than it
  * helps. It depends only on n and on `bytes`, the cost of an element.
  */

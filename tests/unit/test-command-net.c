@@ -148,6 +148,27 @@ static void time_runs_streams_at_once(void)
     CU_ASSERT(one_line_of_error("--streams"));
 }
 
+static void time_counts_the_work_of_threads(void)
+{
+    bool cpu = !strcmp(ferry_test_backend(), "cpu");
+    json_t *document, *work;
+
+    CU_ASSERT_EQUAL(on_net("time", "-n 2 --work --json"), cpu ? 0 : 1);
+    if (!cpu) {
+        CU_ASSERT(one_line_of_error("--work"));
+        return;
+    }
+    document = parse_output();
+    work = json_object_get(document, "work");
+    CU_ASSERT(number(work, "speed_up") >= 0.5);
+    CU_ASSERT(number(work, "ms") >= 0);
+    CU_ASSERT(number(work, "ms_in_loops") <= number(work, "ms"));
+    CU_ASSERT(number(work, "ms_of_slowest") <= number(work, "ms_in_loops"));
+    CU_ASSERT(number(work, "loops") <= number(work, "tasks"));
+    json_decref(document);
+    CU_ASSERT_EQUAL(on_net("time", "-n 2 --work"), 0);
+}
+
 static const char statistics[] =
     "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 2 dim: 3 } } }\n"
     "layer { name: 'bn' type: 'BatchNorm' bottom: 'x' top: 'y' batch_norm_param {\n"
@@ -376,6 +397,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(the_net_state_selects_layers),
     FERRY_TEST(invalid_arguments_of_time_print_one_error_line),
     FERRY_TEST(time_runs_streams_at_once),
+    FERRY_TEST(time_counts_the_work_of_threads),
     FERRY_TEST(streams_of_a_net_that_writes_parameters_are_refused),
     FERRY_TEST(a_drawing_has_layers_shapes_and_quotes),
     FERRY_TEST(draw_shows_the_layers_of_the_text_without_splits),

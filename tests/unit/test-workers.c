@@ -113,12 +113,69 @@ static void a_limit_applies_to_the_calling_thread(void)
     workers_limit(0);
 }
 
+/* ---- counting ------------------------------------------------------------------------------- */
+
+static pthread_t counting;
+static unsigned ran[TASKS];
+
+/* The first task has most of the work. */
+static void run_one(void *arg, int64_t task, unsigned slot)
+{
+    volatile double *sum = arg;
+
+    CU_ASSERT(pthread_equal(pthread_self(), counting));
+    CU_ASSERT_EQUAL(slot, 0);
+    ran[task]++;
+    for (int i = 0; i < (task ? 1000 : 2000000); i++)
+        *sum += i;
+}
+
+static void run_piece(void *arg, int64_t first, int64_t count, int64_t piece)
+{
+    (void)piece;
+    for (int64_t i = first; i < first + count; i++)
+        run_one(arg, i, 0);
+}
+
+static void a_counted_loop_runs_on_the_calling_thread(void)
+{
+    struct workers *w = workers_create(8);
+    uint64_t counts[WORKERS_COUNTS] = { 0 };
+    volatile double sum = 0;
+    struct meeting m = { .wanted = 2, .slots = 8 };
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(w);
+    counting = pthread_self();
+    workers_count(counts);
+    workers_tasks(w, 10, run_one, (void *)&sum);
+    CU_ASSERT_EQUAL(counts[WORKERS_THREADS], 8);
+    CU_ASSERT_EQUAL(counts[WORKERS_LOOPS], 1);
+    CU_ASSERT_EQUAL(counts[WORKERS_TASKS], 10);
+    CU_ASSERT(counts[WORKERS_NS] > 0);
+    CU_ASSERT(counts[WORKERS_SLOWEST] <= counts[WORKERS_NS]);
+    CU_ASSERT(counts[WORKERS_SLOWEST] > counts[WORKERS_NS] / 2);
+    workers_run(w, 10, 4, run_piece, (void *)&sum);
+    CU_ASSERT_EQUAL(counts[WORKERS_LOOPS], 2);
+    CU_ASSERT_EQUAL(counts[WORKERS_TASKS], 13);
+    workers_tasks(w, 1, run_one, (void *)&sum);
+    workers_run(w, 10, 10, run_piece, (void *)&sum);
+    CU_ASSERT_EQUAL(counts[WORKERS_LOOPS], 2);
+    for (int i = 0; i < 10; i++)
+        CU_ASSERT_EQUAL(ran[i], i ? 3 : 4);
+    workers_count(NULL);
+    workers_tasks(w, TASKS, meet, &m);
+    CU_ASSERT(atomic_load(&m.most) >= 2);
+    CU_ASSERT_EQUAL(counts[WORKERS_LOOPS], 2);
+    workers_destroy(w);
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_loop_uses_all_threads),
     FERRY_TEST(a_limited_loop_uses_at_most_its_limit_of_threads),
     FERRY_TEST(limited_loops_run_on_separate_threads_at_once),
     FERRY_TEST(concurrent_loops_use_at_most_the_threads_of_the_device),
     FERRY_TEST(a_limit_applies_to_the_calling_thread),
+    FERRY_TEST(a_counted_loop_runs_on_the_calling_thread),
 };
 
 int main(int argc, char **argv)

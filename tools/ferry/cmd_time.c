@@ -3,6 +3,7 @@
 #include "files.h"
 #include "net.h"
 #include "streams.h"
+#include "work.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,8 @@ struct timing {
     double sum;        /* the sum of the layers' times, each measured alone */
     double device_sum; /* that sum on the device's clock */
     struct streams streams; /* of 0: not requested */
+    bool counts_work;
+    struct work work;
 };
 
 static double now_ms(void)
@@ -143,6 +146,15 @@ static void put_streams(const struct timing *t, json_t *whole)
     json_object_set_new(whole, "threads_per_stream", json_integer(t->streams.threads));
 }
 
+static void put_work(const struct work *w, json_t *whole)
+{
+    json_object_set_new(whole, "work",
+                        json_pack("{s:i, s:f, s:f, s:f, s:f, s:f, s:f}", "threads", (int)w->threads,
+                                  "loops", w->loops, "tasks", w->tasks, "ms", w->ms, "ms_in_loops",
+                                  w->ms_in_loops, "ms_of_slowest", w->ms_of_slowest, "speed_up",
+                                  work_speed_up(w)));
+}
+
 static int show_json(const struct timing *t, const ferry_net *net)
 {
     json_t *layers = json_array();
@@ -162,6 +174,8 @@ static int show_json(const struct timing *t, const ferry_net *net)
         json_object_set_new(whole, "ms_device", json_real(t->device_sum));
     if (whole && t->streams.count)
         put_streams(t, whole);
+    if (whole && t->counts_work)
+        put_work(&t->work, whole);
     return tool_json_print(whole);
 }
 
@@ -245,6 +259,18 @@ static void show_streams(const struct timing *t, const ferry_net *net)
                     s->stream[i].worst);
 }
 
+static void show_work(const struct work *w)
+{
+    double even = w->threads > 0 ? w->ms_in_loops / w->threads : 0;
+
+    tool_printf("work for %u thread%s: %.0f shared loops a pass with %.0f tasks; %.1f %% of the "
+                "work is in them; the slowest threads have %.2f of the mean; speed-up at most "
+                "%.2f\n",
+                w->threads, w->threads == 1 ? "" : "s", w->loops, w->tasks,
+                w->ms > 0 ? 100 * w->ms_in_loops / w->ms : 0,
+                even > 0 ? w->ms_of_slowest / even : 1, work_speed_up(w));
+}
+
 static int show(const struct timing *t, const ferry_net *net)
 {
     struct columns titles = { { NULL }, 0 };
@@ -264,6 +290,8 @@ static int show(const struct timing *t, const ferry_net *net)
     tool_table_destroy(table);
     show_sums(t, net);
     show_streams(t, net);
+    if (t->counts_work)
+        show_work(&t->work);
     return good ? TOOL_OK : tool_error(TOOL_FAILURE, "out of memory");
 }
 
@@ -298,6 +326,8 @@ static int run(struct timing *t, const struct net_request *r, const struct net_l
         status = net_feed(net, inputs, &pictures);
     if (status == TOOL_OK && t->streams.count)
         status = streams_run(r, net, &t->streams);
+    if (status == TOOL_OK && t->counts_work)
+        status = work_count(t->self, net, t->n, &t->work);
     if (status == TOOL_OK)
         status = measure(t, net);
     if (status == TOOL_OK)
@@ -335,6 +365,7 @@ int cmd_time(const struct tool_command *self, int argc, char **argv)
     const struct tool_option options[] = {
         { "--iterations", "-n", NULL, &t.iterations },
         { "--streams", NULL, NULL, &t.count },
+        { "--work", NULL, &t.counts_work, NULL },
         { "--phase", NULL, NULL, &r.phase },
         { "--level", NULL, NULL, &r.level },
         { "--place", NULL, NULL, &r.place },

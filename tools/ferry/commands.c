@@ -104,6 +104,8 @@ const struct tool_command tool_commands[] = {
       "    -n, --iterations N    10\n"
       "    --streams N           also runs N nets with the same weights at once, and shows the\n"
       "                          items of all in a second, and each net's median and worst pass\n"
+      "    --work                also counts how the cpu plugin divides a pass among its threads,\n"
+      "                          on one thread, and the speed-up that this permits\n"
       "    --backward            each pass includes backward; parameters' diffs accumulate\n"
       "    --recompute           with --backward: as of ferry train\n"
       "    --device              each layer's time on the device's clock, too\n"
@@ -118,7 +120,9 @@ const struct tool_command tool_commands[] = {
       "\"gflops\"}}]};\n"
       "              with --device also \"ms_device\", and \"device_ms\" of each layer;\n"
       "              with --streams also \"items_per_second\", \"threads_per_stream\" and\n"
-      "              \"streams\": [{\"ms_median\", \"ms_worst\"}]\n",
+      "              \"streams\": [{\"ms_median\", \"ms_worst\"}];\n"
+      "              with --work also \"work\": {\"threads\", \"loops\", \"tasks\", \"ms\",\n"
+      "              \"ms_in_loops\", \"ms_of_slowest\", \"speed_up\"}\n",
       cmd_time },
     { "train", "SOLVER [--weights F,...|--snapshot F] [--log FILE]",
       "Trains a net with a solver's prototxt on the device",

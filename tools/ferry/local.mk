@@ -39,6 +39,8 @@ bin_PROGRAMS += %D%/ferry
 	%D%/cmd_time.c \
 	%D%/streams.c \
 	%D%/streams.h \
+	%D%/work.c \
+	%D%/work.h \
 	%D%/cmd_trace.c \
 	%D%/cmd_train.c \
 	%D%/cmd_triton_model.c \
