@@ -69,9 +69,21 @@ static const float NAME(slide_zero)[2 * SLIDE_WIDE];
 #define GIVE_ALL(s, half, j)                                                    \
     s##0 = FMA(v, TAP(j, 2, half), s##0); s##1 = FMA(v, TAP(j, 1, half), s##1); \
     s##2 = FMA(v, TAP(j, 0, half), s##2)
-#define GIVE_ODD(s, half, j) s##0 = FMA(v, TAP(j, 1, half), s##0)
 #define GIVE_EVEN(s, half, j) \
     s##0 = FMA(v, TAP(j, 2, half), s##0); s##1 = FMA(v, TAP(j, 0, half), s##1)
+/*
+ * NEON: the odd column has a sum of its own. A pixel would else be one chain of nine multiply-adds,
+ * longer than what small processors keep in flight.
+ */
+#if HAVE_NEON
+#define GIVE_ODD(s, half, j)                                   \
+    s##_odd = (j) ? (vec)FMA(v, TAP(j, 1, half), s##_odd)      \
+                  : (vec)(v * TAP(j, 1, half))
+#define JOIN_ODD a0 += a_odd, b0 += b_odd, c0 += c_odd, d0 += d_odd
+#else
+#define GIVE_ODD(s, half, j) s##0 = FMA(v, TAP(j, 1, half), s##0)
+#define JOIN_ODD
+#endif
 
 /* Processes a column, and moves to the next. */
 #if LANES == 16
@@ -138,6 +150,7 @@ INLINE void NAME(slide)(const struct cpu_store s, const struct NAME(slide) t, in
     const vec d_new = is_begun && has_cd ? LOAD(s.bias + c + 3 * LANES) : zero;
     vec a0 = a_new, a1 = a_new, a2 = a_new, b0 = b_new, b1 = b_new, b2 = b_new;
     vec c0 = c_new, c1 = c_new, c2 = c_new, d0 = d_new, d1 = d_new, d2 = d_new, v;
+    vec a_odd = zero, b_odd = zero, c_odd = zero, d_odd = zero; /* of NEON with stride 2 */
     int64_t pixel = 0, whole; /* the number of pixels whose last column exists */
     TAPS
 
@@ -173,18 +186,22 @@ INLINE void NAME(slide)(const struct cpu_store s, const struct NAME(slide) t, in
         for (; HAVE_NEON && pixel + 2 <= whole; pixel += 2) {
             SEE(GIVE_ODD);
             SEE(GIVE_EVEN);
+            JOIN_ODD;
             DONE;
             SEE(GIVE_ODD);
             SEE(GIVE_EVEN);
+            JOIN_ODD;
             DONE;
         }
         for (; pixel < whole; pixel++) {
             SEE(GIVE_ODD);
             SEE(GIVE_EVEN);
+            JOIN_ODD;
             DONE;
         }
         if (pixel < t.out && 2 * pixel + 1 - t.pad < t.in) {
             SEE(GIVE_ODD);
+            JOIN_ODD;
         }
     }
     for (; pixel < t.out; pixel++) {
