@@ -158,9 +158,12 @@ if BUILD_OPENCL
 check_LTLIBRARIES += %D%/unit/libopencldriver.la
 endif
 check_PROGRAMS += $(UNIT_TESTS)
+endif
+# The scripts are first, since some take long: a processor that waits for the last test is idle.
+TESTS += $(SCRIPT_TESTS) $(TEXT_TESTS)
+if HAVE_CUNIT
 TESTS += $(UNIT_TESTS)
 endif
-TESTS += $(SCRIPT_TESTS) $(TEXT_TESTS)
 
 # Makes a program find the files of this build, and ignore the configuration of the machine and the
 # user. PoCL, an OpenCL driver, stores compiled kernels in a folder, which must be writable.

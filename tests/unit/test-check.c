@@ -39,14 +39,15 @@ static bool compiles_for_long(void)
 }
 
 /*
- * Runs all groups once for each plugin. A run with a sanitizer or other options, and a quick run,
+ * Runs all groups once for each plugin. A run with a sanitizer or other options, and `make check`,
  * omit the arithmetic, which the plugins' own tests cover.
  */
 static void the_plugins_of_ferry_pass(void)
 {
     const char *conf = getenv("FERRY_CONF");
     bool as_it_is = !conf || strstr(conf, "empty.conf");
-    bool without_arithmetic = ferry_test_is_slow() || !as_it_is || compiles_for_long();
+    bool without_arithmetic =
+        ferry_test_is_slow() || ferry_test_is_shortest() || !as_it_is || compiles_for_long();
     const char *memory = "--only descriptor,memory,copy,import,peer,failure,leaks,coherence";
     const char *more = ",memset,axpy,queues,events,threads,fork,exit";
     char arguments[256];
@@ -75,7 +76,7 @@ static void operations_of_nets_pass(void)
         return;
     }
     if (ferry_test_is_shortest()) {
-        ferry_test_skip("FERRY_TEST_QUICK=2: the case before this one has run shorter groups");
+        ferry_test_skip("FERRY_TEST_QUICK=2: .ci/run and make check-long run them");
         return;
     }
     snprintf(arguments, sizeof(arguments),

@@ -327,6 +327,8 @@ static void merge_uses_constant_memory_for_any_number_of_files(void)
 
     if (discrete && strcmp(ferry_device_name(device), "sim:0") != 0) {
         ferry_test_skip("only sim is tested, for all devices with memory of their own");
+    } else if (discrete && ferry_test_is_shortest()) {
+        ferry_test_skip("FERRY_TEST_QUICK=2: .ci/run and make check-long merge large files on sim");
     } else {
         small = merge_memory("BF16", 48);
         large = merge_memory("BF16", 240);

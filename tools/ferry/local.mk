@@ -138,6 +138,7 @@ RUN_COMMAND = tests/unit/ferry-command
 check_PROGRAMS += $(RUN_COMMAND)
 tests_unit_ferry_command_SOURCES =
 tests_unit_ferry_command_LDADD = $(%C%_ferry_OBJECTS) $(%C%_ferry_LDADD)
+tests_unit_ferry_command_DEPENDENCIES = $(%C%_ferry_OBJECTS) $(%C%_ferry_DEPENDENCIES)
 
 # The folders in which the shells look for a command's completion.
 bashcompletiondir = $(datadir)/bash-completion/completions
