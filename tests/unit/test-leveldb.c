@@ -460,7 +460,7 @@ static void write_bytes(const char *path, const void *bytes, size_t size)
     CU_ASSERT_EQUAL(fclose(f), 0);
 }
 
-/* What eight bits of the lowest byte add to a CRC-32C. */
+/* The CRC-32C of each byte, without inversions. */
 static uint32_t remainders[256];
 
 static void make_remainders(void)
