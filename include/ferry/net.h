@@ -91,11 +91,11 @@ typedef struct ferry_net_options {
      */
     bool plan_training;
     /**
-     * Does not store F32 weights of 64 KiB and more that a TEST net uses only in packed form, on
-     * devices in the program's memory, but reads them from their .caffemodel or .h5 again when a
+     * Does not store F32 weights of products, of 64 KiB and more, that a TEST net uses only packed,
+     * on devices in the program's memory, but reads them from their .caffemodel or .h5 again when a
      * pass packs them, for ferry_net_save, ferry_net_move_to and an export, and when the program
-     * gets them; then they stay. The file stays open and may be replaced by another or removed;
-     * after it was overwritten these calls fail with FERRY_EIO.
+     * gets them or shares them with a net without the option; then they stay. The file stays open
+     * and may be replaced or removed; once overwritten, these calls fail with FERRY_EIO.
      */
     bool reread_weights;
     bool recompute; /* plan_training, with cheap results computed again in backward, not kept */

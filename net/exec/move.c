@@ -116,7 +116,6 @@ int ferry_net_share(ferry_net *net, ferry_net *source)
     if (!net || !source)
         return ferry_error_set(FERRY_EINVAL, "ferry_net_share: NULL argument");
     err = ferry__params_fill(source);
-    net->reread = net->reread || source->reread;
     ferry__folds_forget(net);
     ferry__integers_forget(net);
     for (i = 0; !err && i < net->n_layers; i++) {
@@ -124,6 +123,8 @@ int ferry_net_share(ferry_net *net, ferry_net *source)
         if (k >= 0)
             err = layer_fits(&net->layers[i], &source->layers[k]);
     }
+    if (!err && source->reread && !net->reread)
+        err = ferry__reread_keep(source); /* this net reads them at any time */
     for (i = 0; !err && i < net->n_layers; i++) {
         k = ferry__net_find_layer(source, net->layers[i].name);
         if (k >= 0)

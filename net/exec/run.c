@@ -250,6 +250,7 @@ static int forward(ferry_net *net, int first, int last, double *out_loss)
     double loss = 0;
     int i, err = ferry__params_fill(net);
 
+    net->forwarded = false;
     ferry__stages_update(net);
     for (i = first; i <= last; i++)
         net->layers[i].early_loss = 0;
@@ -259,7 +260,6 @@ static int forward(ferry_net *net, int first, int last, double *out_loss)
         err = ferry__running_save(net, first, last);
     if (err)
         return err;
-    net->forwarded = false;
     net->in_parts |= net->debug || first > 0 || last < net->n_layers - 1;
     net->traced = ferry_trace_is_on();
     err = run_stages(net, first, last);

@@ -166,7 +166,7 @@ static bool is_untouched(const ferry_net *net, const ferry_layer *layer, int i)
 static bool is_read_later(const struct loading *l, const ferry_layer *layer, int i,
                           const ferry_io_entry *entry)
 {
-    return ferry__reread_fits(l->net, l->io, entry, layer->params[i].blob) &&
+    return i == 0 && ferry__reread_fits(l->net, l->io, entry, layer) &&
            is_untouched(l->net, layer, i);
 }
 
@@ -231,10 +231,14 @@ static int commit(struct loading *l, const ferry_layer *layer, int i, const ferr
     const ferry_net *net = l->net;
     ferry_blob *to = layer->params[i].blob;
 
-    ferry__origin_replace(ferry_blob_data_memory(to));
-    return net->phase == FERRY_PHASE_TEST && are_read(l) && is_untouched(net, layer, i)
-               ? ferry_blob_share_data(to, from)
-               : ferry_blob_copy_from(to, from, 0);
+    int err;
+
+    if (net->phase == FERRY_PHASE_TEST && are_read(l) && is_untouched(net, layer, i))
+        return ferry_blob_share_data(to, from);
+    err = ferry_blob_copy_from(to, from, 0);
+    if (!err)
+        ferry__origin_replace(ferry_blob_data_memory(to));
+    return err;
 }
 
 static int commit_layer(struct loading *l, ferry_layer *layer)

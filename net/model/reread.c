@@ -24,11 +24,18 @@ struct values {
 };
 
 bool ferry__reread_fits(const ferry_net *net, const ferry_io *io, const ferry_io_entry *entry,
-                        const ferry_blob *blob)
+                        const ferry_layer *layer)
 {
+    static const char *const types[] = { "Convolution", "Deconvolution", "InnerProduct" };
+    const ferry_blob *blob = layer->params[0].blob;
     ferry_io_format format = ferry_io_get_format(io);
+    bool is_product = false;
+    size_t i;
 
-    return net->reread && (format == FERRY_IO_CAFFEMODEL || format == FERRY_IO_HDF5) &&
+    for (i = 0; i < sizeof types / sizeof types[0]; i++)
+        is_product = is_product || !strcmp(layer->type->name, types[i]);
+    return net->reread && is_product &&
+           (format == FERRY_IO_CAFFEMODEL || format == FERRY_IO_HDF5) &&
            entry->dtype == FERRY_F32 && !entry->has_diff && !entry->unreadable &&
            ferry_device_get_properties(ferry_blob_home(blob))->host_memory &&
            (uint64_t)entry->count * sizeof(float) >= FERRY__ORIGIN_BYTES;

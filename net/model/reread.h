@@ -12,9 +12,12 @@
 
 struct ferry__reread;
 
-/* Whether a parameter can be read again from an entry of an open file. */
+/*
+ * Whether the first parameter of a layer can be read again from an entry of an open file. Only
+ * weights of products can: code that folds other parameters reads them without their origin.
+ */
 bool ferry__reread_fits(const ferry_net *net, const ferry_io *io, const ferry_io_entry *entry,
-                        const ferry_blob *blob);
+                        const ferry_layer *layer);
 
 /* Shares an open file among weights. The caller is its first user. NULL: no memory. */
 struct ferry__reread *ferry__reread_open(ferry_io *io, const char *path);

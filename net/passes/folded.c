@@ -249,9 +249,12 @@ static int take(struct ferry__fold *f)
     for (i = 0; !err && i < 2; i++)
         err = ferry_blob_share_data(f->made[i], d->fold.made[i]);
     ferry__folded_release(err ? d : f->folded);
-    if (!err)
-        f->folded = d;
-    return err;
+    if (err)
+        return err;
+    f->folded = d;
+    ferry__integers_forget(f->layer->net); /* the new memory may have the address and the version
+                                            * of one that is freed */
+    return 0;
 }
 
 int ferry__fold_refresh(struct ferry__fold *f, bool kept)

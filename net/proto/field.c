@@ -64,7 +64,7 @@ static bool has_field(const struct ferry__field *layer, uint32_t number)
     struct ferry__field piece;
 
     while (at < end && !ferry__take_field(&at, end, &piece))
-        if (piece.number == number)
+        if (piece.number == number && piece.type == FERRY__WIRE_BYTES)
             return true;
     return false;
 }

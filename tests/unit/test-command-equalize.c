@@ -132,6 +132,55 @@ static void equalisation_does_not_change_the_function_in_f32(void)
     CU_ASSERT_EQUAL(diff("a.npz", "b.npz", "--tolerance 1e-5"), 0);
 }
 
+/* Two branches with the same parameters, whose readers would choose other factors. */
+static const char twins[] =
+    "layer { name: 'in' type: 'Input' top: 'x' input_param { shape {\n"
+    "  dim: 2 dim: 2 dim: 5 dim: 5 } } }\n"
+    "layer { name: 'a' type: 'Convolution' bottom: 'x' top: 'a' param { name: 'w' }\n"
+    "  param { name: 'b' } convolution_param { num_output: 4 kernel_size: 1\n"
+    "  weight_filler { type: 'xavier' } bias_filler { type: 'uniform' } } }\n"
+    "layer { name: 'p' type: 'Pooling' bottom: 'x' top: 'p' pooling_param { kernel_size: 2 } }\n"
+    "layer { name: 'b' type: 'Convolution' bottom: 'p' top: 'b' param { name: 'w' }\n"
+    "  param { name: 'b' } convolution_param { num_output: 4 kernel_size: 1 } }\n"
+    "layer { name: 'c' type: 'InnerProduct' bottom: 'a' top: 'c' inner_product_param {\n"
+    "  num_output: 3 weight_filler { type: 'xavier' } } }\n"
+    "layer { name: 'd' type: 'InnerProduct' bottom: 'b' top: 'd' inner_product_param {\n"
+    "  num_output: 3 weight_filler { type: 'xavier' } } }\n";
+
+static void shared_parameters_are_left_alone(void)
+{
+    for (int i = 0; i < ROWS * COLUMNS; i++)
+        values[i] = (float)sin(i * 1.7) * (float)(1 + i % 7);
+    begin(twins, true);
+    CU_ASSERT_EQUAL(quantize("e.caffemodel", "--equalize --correct-bias"), 0);
+    run("first.caffemodel", "a.npz");
+    run("e.caffemodel", "b.npz");
+    CU_ASSERT_EQUAL(diff("a.npz", "b.npz", "--tolerance 0.05"), 0);
+    CU_ASSERT_EQUAL(quantize("e.caffemodel", "--equalize"), 0);
+    run("e.caffemodel", "b.npz");
+    CU_ASSERT_EQUAL(diff("a.npz", "b.npz", "--tolerance 1e-5"), 0);
+}
+
+/* The output of `ip` is not along axis 1, which has more elements than the bias. */
+static void other_axes_are_not_corrected(void)
+{
+    for (int i = 0; i < ROWS * COLUMNS; i++)
+        values[i] = i % 50 ? (float)((i * 37 % 250 + 0.25) / 255) : 1;
+    begin("layer { name: 'in' type: 'Input' top: 'x' input_param { shape {\n"
+          "  dim: 2 dim: 2 dim: 5 dim: 5 } } }\n"
+          "layer { name: 'ip' type: 'InnerProduct' bottom: 'x' top: 'y' inner_product_param {\n"
+          "  axis: 3 num_output: 1 weight_filler { type: 'constant' value: 2 } } }\n",
+          true);
+    CU_ASSERT_EQUAL(quantize("b.caffemodel", "--correct-bias"), 0);
+    CU_ASSERT_EQUAL(diff("first.caffemodel", "b.caffemodel", ""), 0);
+}
+
+static void a_correction_excludes_a_limit_of_loss(void)
+{
+    CU_ASSERT_EQUAL(quantize("b.caffemodel", "--correct-bias --max-loss 30"), 2);
+    CU_ASSERT(one_line_of_error("--correct-bias excludes --max-loss"));
+}
+
 /* The bias of `ip`: the output for an input of zeros. */
 static double bias_of(const char *model)
 {
@@ -207,7 +256,10 @@ static void a_table_excludes_both(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(equalisation_does_not_change_the_function_in_f32),
+    FERRY_TEST(shared_parameters_are_left_alone),
     FERRY_TEST(bias_correction_subtracts_the_mean_error),
+    FERRY_TEST(other_axes_are_not_corrected),
+    FERRY_TEST(a_correction_excludes_a_limit_of_loss),
     FERRY_TEST(layers_in_f32_are_not_corrected),
     FERRY_TEST(a_table_excludes_both),
 };

@@ -543,6 +543,61 @@ static void a_net_shares_weights_that_are_read_again(void)
 
 /* ---- without memory -------------------------------------------------------------------------- */
 
+/* A bias of 80,000 bytes, which is folded, and scales of as many. */
+static void biases_and_scales_are_stored(void)
+{
+    static const char wide[] =
+        "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 4 } } }\n"
+        "layer { name: 'ip' type: 'InnerProduct' bottom: 'x' top: 'y' inner_product_param { "
+        "num_output: 20000 weight_filler { type: 'xavier' } bias_filler { type: 'constant' "
+        "value: 3 } } }\n"
+        "layer { name: 'sc' type: 'Scale' bottom: 'y' top: 'y' scale_param { bias_term: true "
+        "filler { type: 'constant' value: 2 } bias_filler { type: 'constant' value: 1 } } }\n";
+    ferry_net_options o = { .struct_size = sizeof o, .text = wide, .text_size = strlen(wide) };
+    ferry_net *saved = NULL, *net = NULL;
+
+    FX_OK_FATAL(ferry_net_open(device(), "net.prototxt", &o, &saved));
+    FX_OK_FATAL(ferry_net_save(saved, file, FERRY_IO_CAFFEMODEL));
+    o.reread_weights = true;
+    FX_OK_FATAL(ferry_net_open(device(), "net.prototxt", &o, &net));
+    FX_OK(ferry_net_load(net, file, NULL));
+    set(ferry_net_input_at(net, 0), 0, 0);
+    for (int pass = 0; pass < 2; pass++) {
+        const float *y;
+
+        FX_OK_FATAL(ferry_net_forward(net, NULL));
+        y = ferry_blob_host_data(ferry_net_output_at(net, 0));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(y);
+        CU_ASSERT_DOUBLE_EQUAL(y[0], 7, 1e-5);
+        CU_ASSERT_DOUBLE_EQUAL(y[19999], 7, 1e-5);
+    }
+    ferry_net_close(net);
+    ferry_net_close(saved);
+    unlink(file);
+    end_case();
+}
+
+/* A program may read the parameters of such a net, or train it, at any time. */
+static void a_net_without_the_option_stores_what_it_shares(void)
+{
+    float got[7], wanted[7];
+    ferry_net *saved = save(file, -0.5f, wanted), *first = open_rereading(true);
+    ferry_net *user = open_net(true);
+    const ferry_blob *held = ferry_net_param_at(user, 1, 0);
+
+    FX_OK(ferry_net_load(first, file, NULL));
+    FX_OK(ferry_net_share(user, first));
+    CU_ASSERT_EQUAL(run(user, 14, got), 7);
+    check_equal(got, wanted, 1e-3f * fabsf(wanted[0]) + 1e-3f);
+    CU_ASSERT_FALSE(all_are(ferry_blob_data_memory(held), 0));
+    CU_ASSERT(same_weights(user, saved));
+    ferry_net_close(user);
+    ferry_net_close(first);
+    ferry_net_close(saved);
+    unlink(file);
+    end_case();
+}
+
 static void every_allocation_of_load_and_first_pass_may_fail(void)
 {
     unsigned n = 1, step = strcmp(ferry_test_backend(), "cpu") ? 7 : 1;
@@ -585,6 +640,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(an_overwritten_file_is_an_error_where_weights_are_read),
     FERRY_TEST(an_overwritten_file_fails_the_pass_that_packs),
     FERRY_TEST(a_net_shares_weights_that_are_read_again),
+    FERRY_TEST(biases_and_scales_are_stored),
+    FERRY_TEST(a_net_without_the_option_stores_what_it_shares),
     FERRY_TEST(every_allocation_of_load_and_first_pass_may_fail),
 };
 

@@ -118,6 +118,7 @@ static int run(struct quantize *q)
     quantize_measure_end(q);
     free(q->layers);
     free(q->outputs);
+    ferry_net_close(q->reference);
     ferry_net_close(q->quantized);
     ferry_net_close(q->net);
     ferry_runtime_close(rt);
@@ -170,6 +171,11 @@ static int take_arguments(struct quantize *q, int n, char **argv)
         return tool_error(TOOL_USAGE,
                           "%s: --from-table excludes --calibrate, --method, --report, --json, "
                           "--max-loss, --equalize, --correct-bias",
+                          q->self->name);
+    if (q->correct && q->loss_text)
+        return tool_error(TOOL_USAGE,
+                          "%s: --correct-bias excludes --max-loss: biases are corrected for the "
+                          "layers with 8 bits before it leaves some in F32",
                           q->self->name);
     q->request.prototxt = argv[0];
     q->request.weights = n > 1 ? argv[1] : NULL;

@@ -118,6 +118,7 @@ struct quantize {
     double percentile, loss; /* loss: the value of --max-loss; 0 if it is not given */
     struct quantize_feed feed;
     ferry_net *net, *quantized; /* the net in F32 with all blobs kept, and the quantized net */
+    ferry_net *reference;       /* the net in F32 before --correct-bias; NULL: `net` */
     struct quantize_blob *blobs;
     int n_blobs;
     struct quantize_layer *layers;
@@ -157,6 +158,8 @@ struct quantize_channels {
 };
 
 struct quantize_channels quantize_channels_of(const struct quantize_layer *l);
+/* Whether two parameters have the same memory, as those that layers share by a name. */
+bool quantize_is_same(const ferry_blob *a, const ferry_blob *b);
 /* The largest absolute weight of a channel. */
 double quantize_channel_most(const struct quantize_channels *c, int64_t channel);
 
@@ -174,6 +177,8 @@ double quantize_of_both(const struct quantize *q, const struct quantize_layer *l
  * the net in F32 computes the same function. Returns an exit status.
  */
 int quantize_equalize(struct quantize *q);
+/* A convolution with its channels along axis 1, or an inner product of all axes from 1 on. */
+bool quantize_is_product(const ferry_layer *layer);
 
 /* ---- quantize_bias.c ---- */
 

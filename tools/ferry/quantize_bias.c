@@ -140,6 +140,8 @@ static void add_errors(struct correction *at, struct quantize_layer *l, const fl
             double sum = 0;
 
             for (int64_t i = from; i < from + each; i++) {
+                if (!isfinite(is[i]) || !isfinite(wanted[i]))
+                    continue;
                 sum += (double)is[i] - (double)wanted[i];
                 l->output_power += (double)wanted[i] * (double)wanted[i] / (double)each;
             }
@@ -156,8 +158,10 @@ static int compare(struct corrector *c, int index, const ferry_blob *wanted, fer
     float *a = ferry_blob_mutable_host_data(is);
     int64_t count = ferry_blob_element_count(is), items = ferry_blob_dim(is, 0), each;
 
+    if (count == 0)
+        return TOOL_OK;
     if (!a || !b)
-        return count ? tool_ferry_error() : TOOL_OK;
+        return tool_ferry_error();
     each = count / (items * at->channels);
     add_errors(at, &c->q->layers[index], a, b, items, each);
     for (int o = 0; !c->second && o < at->channels; o++)
@@ -232,6 +236,27 @@ static int run_all(struct corrector *c)
 
 /* ---- corrections ----------------------------------------------------------------------------- */
 
+/*
+ * Whether the bias of a layer can be corrected: its channels are the elements of the bias and axis
+ * 1 of its only top, and no other layer has the same bias.
+ */
+static bool has_own_bias(const struct corrector *c, const ferry_layer *layer)
+{
+    const ferry_blob *top = ferry_layer_top_at(layer, 0), *bias = ferry_layer_param_at(layer, 1);
+
+    if (!bias || ferry_layer_bottom_count(layer) > 1 || !quantize_is_product(layer) ||
+        ferry_blob_element_count(bias) != ferry_blob_dim(top, 1))
+        return false;
+    for (int i = 0; i < ferry_net_layer_count(c->q->net); i++) {
+        const ferry_layer *other = ferry_net_layer_at(c->q->net, i);
+
+        for (int k = 0; other != layer && k < ferry_layer_param_count(other); k++)
+            if (quantize_is_same(ferry_layer_param_at(other, k), bias))
+                return false;
+    }
+    return true;
+}
+
 static int begin_layer(struct corrector *c, int i)
 {
     struct correction *at = &c->at[i];
@@ -247,7 +272,7 @@ static int begin_layer(struct corrector *c, int i)
     at->applied = calloc((size_t)at->channels + 1, sizeof(double));
     if (!at->error || !at->applied)
         return tool_error(TOOL_FAILURE, "out of memory");
-    at->has_bias = ferry_layer_param_count(layer) > 1;
+    at->has_bias = has_own_bias(c, layer);
     return round_weights(&c->q->layers[i], ferry_net_layer_at(c->rounded, at->layer));
 }
 
@@ -294,6 +319,8 @@ static int correct(struct corrector *c)
     c->second = true;
     if (status == TOOL_OK)
         status = run_all(c);
+    if (status == TOOL_OK) /* it becomes the net that results are compared with */
+        status = copy_params(c);
     for (int i = 0; status == TOOL_OK && i < c->q->n_layers; i++)
         status = apply(c, i);
     return status;
@@ -309,6 +336,6 @@ int quantize_correct_biases(struct quantize *q)
         free(c.at[i].applied);
     }
     free(c.at);
-    ferry_net_close(c.rounded);
+    q->reference = c.rounded;
     return status;
 }

@@ -123,14 +123,14 @@ static bool owns_params(const struct equalizer *e, const ferry_layer *layer)
 
         for (int k = 0; other != layer && k < ferry_layer_param_count(other); k++)
             for (int m = 0; m < ferry_layer_param_count(layer); m++)
-                if (ferry_layer_param_at(other, k) == ferry_layer_param_at(layer, m))
+                if (quantize_is_same(ferry_layer_param_at(other, k),
+                                     ferry_layer_param_at(layer, m)))
                     return false;
     }
     return true;
 }
 
-/* A convolution with its channels along axis 1, or an inner product of all axes from 1 on. */
-static bool is_product(const ferry_layer *layer)
+bool quantize_is_product(const ferry_layer *layer)
 {
     static const char *const convolutions[] = { "Convolution", "ConvolutionDepthwise",
                                                 "DepthwiseConvolution", NULL };
@@ -158,7 +158,7 @@ static bool is_scale(const ferry_layer *layer)
 static bool has_weights(const struct equalizer *e, const ferry_layer *layer)
 {
     return ferry_layer_bottom_count(layer) == 1 && ferry_layer_top_count(layer) == 1 &&
-           ferry_layer_param_count(layer) > 0 && (is_product(layer) || is_scale(layer)) &&
+           ferry_layer_param_count(layer) > 0 && (quantize_is_product(layer) || is_scale(layer)) &&
            owns_params(e, layer);
 }
 
@@ -296,7 +296,7 @@ static int note(struct quantize *q, void *arg)
         const ferry_layer *layer = ferry_net_layer_at(q->net, i);
         const ferry_blob *b = ferry_layer_bottom_at(layer, 0);
 
-        if (e->ends[i].in >= 0 && is_product(layer) && ferry_blob_dtype(b) == FERRY_F32 &&
+        if (e->ends[i].in >= 0 && quantize_is_product(layer) && ferry_blob_dtype(b) == FERRY_F32 &&
             e->version[index_of(e, b)] == e->ends[i].in)
             status = note_channels(e, b, e->ends[i].in);
     }

@@ -59,7 +59,8 @@ static int compare(struct quantize *q, void *arg)
     (void)arg;
     for (int i = 0; status == TOOL_OK && i < q->n_outputs; i++)
         status = add_output(&q->outputs[i], ferry_net_output_at(q->quantized, i),
-                            ferry_net_blob_find(q->net, q->outputs[i].name));
+                            ferry_net_blob_find(q->reference ? q->reference : q->net,
+                                                q->outputs[i].name));
     return status;
 }
 

@@ -29,6 +29,8 @@ int quantize_each(struct quantize *q, const char *what, quantize_fn each, void *
         status = run(q, q->net, at, n);
         if (status == TOOL_OK && q->quantized)
             status = run(q, q->quantized, at, n);
+        if (status == TOOL_OK && q->reference)
+            status = run(q, q->reference, at, n);
         if (status == TOOL_OK)
             status = each(q, arg);
         progress_step(&progress, (uint64_t)n);

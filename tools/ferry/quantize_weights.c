@@ -41,6 +41,11 @@ struct quantize_channels quantize_channels_of(const struct quantize_layer *l)
     return c;
 }
 
+bool quantize_is_same(const ferry_blob *a, const ferry_blob *b)
+{
+    return a && b && ferry_blob_data_memory(a) == ferry_blob_data_memory(b);
+}
+
 double quantize_channel_most(const struct quantize_channels *c, int64_t channel)
 {
     double most = 0;

@@ -118,13 +118,13 @@ static int run_all(struct stream *s, int count, struct start *start)
 
 /* ---- the nets -------------------------------------------------------------------------------- */
 
-/* A sum that changes when a parameter is written. */
-static uint64_t versions_of(const ferry_net *net)
+/* A sum that changes when a parameter from `first` on of a layer is written. */
+static uint64_t versions_of(const ferry_net *net, int first)
 {
     uint64_t sum = 0;
 
     for (int i = 0; i < ferry_net_layer_count(net); i++)
-        for (int k = 0; k < ferry_net_param_count(net, i); k++) {
+        for (int k = first; k < ferry_net_param_count(net, i); k++) {
             const ferry_blob *b = ferry_net_param_at(net, i, k);
 
             sum += b ? ferry_memory_version(ferry_blob_data_memory(b)) : 0;
@@ -134,15 +134,16 @@ static uint64_t versions_of(const ferry_net *net)
 
 /*
  * Nets that write parameters, such as the statistics of BatchNorm, cannot share them at once. A net
- * that reads its weights again is not asked for them, because it would keep them.
+ * that reads its weights again, the first parameters of layers, would keep them if asked for them.
  */
 static int check_reads_only(const struct net_request *r, ferry_net *net)
 {
-    uint64_t before = r->reread ? 0 : versions_of(net);
+    int first = r->reread ? 1 : 0;
+    uint64_t before = versions_of(net, first);
 
     if (ferry_net_forward(net, NULL))
         return tool_ferry_error();
-    return r->reread || versions_of(net) == before
+    return versions_of(net, first) == before
                ? TOOL_OK
                : tool_error(TOOL_FAILURE,
                             "%s: --streams: a pass of this net writes parameters, which its "

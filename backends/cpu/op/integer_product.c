@@ -227,7 +227,7 @@ static bool copies_lines(const struct cpu_op *p)
     return g->loops->unit == 1 && w->in[0] == 1 && w->out[0] == 1 && w->kernel[0] == 1 &&
            w->pad[0] == 0 && w->dilation[2] == 1 && w->stride[2] <= w->kernel[2] &&
            w->stride[1] <= cpu_integer_copied_lines(w) && w->out[2] >= LEAST_LINE &&
-           line * cpu_integer_copied_lines(w) <= MOST_BYTES && tasks >= 2 * p->threads;
+           line > 0 && cpu_integer_copied_lines(w) <= MOST_BYTES / line && tasks >= 2 * p->threads;
 }
 
 /* Whether all pixels of y, and of the added operand, are at equal distances. */

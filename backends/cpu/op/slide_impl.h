@@ -80,9 +80,11 @@ static const float NAME(slide_zero)[2 * SLIDE_WIDE];
     s##_odd = (j) ? (vec)FMA(v, TAP(j, 1, half), s##_odd)      \
                   : (vec)(v * TAP(j, 1, half))
 #define JOIN_ODD a0 += a_odd, b0 += b_odd, c0 += c_odd, d0 += d_odd
+#define ODD_SUMS vec a_odd = zero, b_odd = zero, c_odd = zero, d_odd = zero;
 #else
 #define GIVE_ODD(s, half, j) s##0 = FMA(v, TAP(j, 1, half), s##0)
 #define JOIN_ODD
+#define ODD_SUMS
 #endif
 
 /* Processes a column, and moves to the next. */
@@ -150,7 +152,7 @@ INLINE void NAME(slide)(const struct cpu_store s, const struct NAME(slide) t, in
     const vec d_new = is_begun && has_cd ? LOAD(s.bias + c + 3 * LANES) : zero;
     vec a0 = a_new, a1 = a_new, a2 = a_new, b0 = b_new, b1 = b_new, b2 = b_new;
     vec c0 = c_new, c1 = c_new, c2 = c_new, d0 = d_new, d1 = d_new, d2 = d_new, v;
-    vec a_odd = zero, b_odd = zero, c_odd = zero, d_odd = zero; /* of NEON with stride 2 */
+    ODD_SUMS
     int64_t pixel = 0, whole; /* the number of pixels whose last column exists */
     TAPS
 
