@@ -59,7 +59,7 @@ FERRY_API int ferry_net_layer_count(const ferry_net *net);
 
 /** The number of blobs. 0 for NULL. */
 FERRY_API int ferry_net_blob_count(const ferry_net *net);
-/** The name in the net's text; "" if there is none, and for NULL. Borrowed for the net's life. */
+/** The name that the net's text states, or ""; "" for NULL. Borrowed for the net's life. */
 FERRY_API const char *ferry_net_name(const ferry_net *net);
 /** The number of parameter blobs of layer `layer`, in the net's order from 0; 0 past the last. */
 FERRY_API int ferry_net_param_count(const ferry_net *net, int layer);

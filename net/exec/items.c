@@ -3,6 +3,7 @@
 #include "net/exec/exec.h"
 
 #include "net/segment/segment.h"
+#include "op/operand.h"
 
 #include <ferry/op.h>
 #include <ferry/profile.h>
@@ -28,22 +29,12 @@ static void locate_operand(const struct ferry__program *p, const struct ferry__u
     }
 }
 
-static int64_t elements_of(const ferry_operand *o)
-{
-    int64_t count = 1;
-    uint32_t i;
-
-    for (i = 0; i < o->rank; i++)
-        count *= o->shape[i];
-    return count;
-}
-
 static bool writes_elements(const ferry_op_desc *op)
 {
     uint32_t i;
 
     for (i = 0; i < op->n_out; i++)
-        if (elements_of(&op->out[i]))
+        if (ferry__operand_count(&op->out[i]))
             return true;
     return false;
 }
@@ -73,7 +64,7 @@ static int run_operation(struct ferry__submission *s, const struct ferry__progra
     args.offset = p->net->drawn;
     if (op->kind == FERRY_OP_RANDOM) /* a block has four numbers; the next operation and the next
                                       * run continue after them */
-        p->net->drawn += ((uint64_t)elements_of(&op->out[0]) + 3) / 4;
+        p->net->drawn += ((uint64_t)ferry__operand_count(&op->out[0]) + 3) / 4;
     err = ferry__submission_add(s, item->prepared, ferry_layer_queue(item->layer), &args);
     for (i = 0; p->net->traced && i < op->n_in; i++)
         ferry_trace_reads(in[i].memory);
@@ -153,7 +144,7 @@ static ferry_memory *part_of(const struct ferry__program *p, const struct ferry_
         return NULL;
     if (item->call || item->dropped || adds(&item->op) || !blob ||
         (ferry_operand_is_plain(&item->op.out[k]) && !use->start &&
-         elements_of(&item->op.out[k]) == ferry_blob_element_count(blob)))
+         ferry__operand_count(&item->op.out[k]) == ferry_blob_element_count(blob)))
         return NULL;
     return use->diff ? ferry_blob_diff_memory(blob) : ferry_blob_data_memory(blob);
 }

@@ -2,6 +2,8 @@
 /* The items and values of a program: insertion, queries, freeing. */
 #include "net/ir/program.h"
 
+#include "op/operand.h"
+
 #include <ferry/op.h>
 #include <ferry/status.h>
 
@@ -154,16 +156,32 @@ bool ferry__item_uses(const struct ferry__program *p, const struct ferry__item *
     return ferry__item_writes(p, item, value);
 }
 
+bool ferry__item_runs(const struct ferry__item *item)
+{
+    return !item->call && !item->dropped && !item->in_parts;
+}
+
+bool ferry__item_reads(const struct ferry__item *item, int value)
+{
+    uint32_t k;
+
+    for (k = 0; k < item->op.n_in; k++)
+        if (item->in[k].value == value)
+            return true;
+    return false;
+}
+
+bool ferry__covers(const struct ferry__program *p, const ferry_operand *o,
+                   const struct ferry__use *use)
+{
+    return use->value >= 0 && use->start == 0 && ferry_operand_is_plain(o) &&
+           ferry__operand_count(o) == p->values[use->value].count;
+}
+
 bool ferry__is_whole(const struct ferry__program *p, const ferry_operand *o,
                      const struct ferry__use *use)
 {
-    int64_t count = 1;
-    uint32_t i;
-
-    for (i = 0; i < o->rank; i++)
-        count *= o->shape[i];
-    return use->value >= 0 && !use->diff && use->start == 0 && ferry_operand_is_plain(o) &&
-           count == p->values[use->value].count;
+    return !use->diff && ferry__covers(p, o, use);
 }
 
 int64_t ferry__value_start(const struct ferry__program *p, int value)

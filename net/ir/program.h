@@ -128,7 +128,13 @@ struct ferry__item *ferry__program_insert(struct ferry__program *p, int at);
 /* Whether an item uses a value; and whether it writes the value. */
 bool ferry__item_uses(const struct ferry__program *p, const struct ferry__item *item, int value);
 bool ferry__item_writes(const struct ferry__program *p, const struct ferry__item *item, int value);
-/* Whether an operand covers its whole value, in the value's order. */
+/* Whether an item is an operation of the pass, in a pass over the whole net. */
+bool ferry__item_runs(const struct ferry__item *item);
+/* Whether an operation reads a value. */
+bool ferry__item_reads(const struct ferry__item *item, int value);
+/* Whether an operand covers its whole value, in the value's order; and whether it is data too. */
+bool ferry__covers(const struct ferry__program *p, const ferry_operand *o,
+                   const struct ferry__use *use);
 bool ferry__is_whole(const struct ferry__program *p, const ferry_operand *o,
                      const struct ferry__use *use);
 /* The offset of a value in its memory, in elements, through all values that it is a slice of. */

@@ -42,7 +42,7 @@ static bool is_product(const ferry_proto *layer)
     return false;
 }
 
-/* The field of a layer that Intel Caffe reads it in; NULL if there is none. */
+/* The quantization_param of a layer of a type for which Intel Caffe reads it; or else NULL. */
 static const ferry_proto *quantization_of(const ferry_proto *layer)
 {
     const char *type = text_of(layer, "type");

@@ -10,27 +10,15 @@
 
 #include <ferry/op.h>
 
-/* Whether an operand covers its whole value. */
-static bool is_whole(const struct ferry__program *p, const ferry_operand *o,
-                     const struct ferry__use *use)
-{
-    int64_t count = 1;
-    uint32_t i;
-
-    for (i = 0; i < o->rank; i++)
-        count *= o->shape[i];
-    return use->value >= 0 && use->start == 0 && ferry_operand_is_plain(o) &&
-           count == p->values[use->value].count;
-}
-
 static bool is_copy(const struct ferry__program *p, const struct ferry__item *item)
 {
     const ferry_op_desc *op = &item->op;
 
-    return !item->call && !item->dropped && !item->in_parts && op->kind == FERRY_OP_STRIDED_COPY &&
-           op->in[0].dtype == op->out[0].dtype && is_whole(p, &op->in[0], &item->in[0]) &&
-           is_whole(p, &op->out[0], &item->out[0]) && item->in[0].value != item->out[0].value &&
-           !p->values[item->in[0].value].own && !p->values[item->out[0].value].own;
+    return ferry__item_runs(item) && op->kind == FERRY_OP_STRIDED_COPY &&
+           op->in[0].dtype == op->out[0].dtype && ferry__covers(p, &op->in[0], &item->in[0]) &&
+           ferry__covers(p, &op->out[0], &item->out[0]) &&
+           item->in[0].value != item->out[0].value && !p->values[item->in[0].value].own &&
+           !p->values[item->out[0].value].own;
 }
 
 static bool writes(const struct ferry__item *item, int value)
@@ -43,26 +31,11 @@ static bool writes(const struct ferry__item *item, int value)
     return false;
 }
 
-static bool reads(const struct ferry__item *item, int value)
-{
-    uint32_t k;
-
-    for (k = 0; k < item->op.n_in; k++)
-        if (item->in[k].value == value)
-            return true;
-    return false;
-}
-
 /* Whether an item replaces all contents of a value that it writes. */
 static bool replaces(const struct ferry__program *p, const struct ferry__item *item, int value)
 {
     return item->op.n_out == 1 && item->out[0].value == value &&
-           !ferry__op_reads_outputs(&item->op) && is_whole(p, &item->op.out[0], &item->out[0]);
-}
-
-static bool runs(const struct ferry__item *item)
-{
-    return !item->call && !item->dropped && !item->in_parts;
+           !ferry__op_reads_outputs(&item->op) && ferry__covers(p, &item->op.out[0], &item->out[0]);
 }
 
 /*
@@ -76,14 +49,17 @@ static int find_end(const struct ferry__program *p, int at)
     for (i = at + 1; i < p->n_back; i++) {
         const struct ferry__item *item = &p->back[i];
 
-        if (!runs(item))
+        if (!ferry__item_runs(item))
             continue;
-        if (source_end < i && (reads(item, to) || (writes(item, to) && !replaces(p, item, to))))
+        if (source_end < i && (ferry__item_reads(item, to) ||
+                               (writes(item, to) && !replaces(p, item, to))))
             return -1;
         if (writes(item, to))
-            return replaces(p, item, to) && !writes(item, from) && !reads(item, from) ? i + 1 : -1;
+            return replaces(p, item, to) && !writes(item, from) && !ferry__item_reads(item, from)
+                       ? i + 1
+                       : -1;
         if (writes(item, from)) {
-            if (reads(item, to))
+            if (ferry__item_reads(item, to))
                 return -1;
             source_end = i;
         }
@@ -101,7 +77,7 @@ void ferry__elide_copies(struct ferry__program *p)
 
         end = is_copy(p, copy) ? find_end(p, at) : -1;
         for (i = at + 1; i < end; i++)
-            for (k = 0; runs(&p->back[i]) && k < p->back[i].op.n_in; k++)
+            for (k = 0; ferry__item_runs(&p->back[i]) && k < p->back[i].op.n_in; k++)
                 if (p->back[i].in[k].value == copy->out[0].value) {
                     p->back[i].in[k].value = copy->in[0].value;
                     p->back[i].in[k].blob = copy->in[0].blob;

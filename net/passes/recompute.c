@@ -37,21 +37,6 @@ static bool is_cheap(const struct ferry__item *item)
            item->op.kind == FERRY_OP_POOL || item->op.kind == FERRY_OP_STRIDED_COPY;
 }
 
-static bool runs(const struct ferry__item *item)
-{
-    return !item->call && !item->dropped && !item->in_parts;
-}
-
-static bool reads(const struct ferry__item *item, int value)
-{
-    uint32_t k;
-
-    for (k = 0; k < item->op.n_in; k++)
-        if (item->in[k].value == value)
-            return true;
-    return false;
-}
-
 /* Whether an item writes where an operand is: its value, or a blob without a value. */
 static bool writes(const struct ferry__item *item, const struct ferry__use *use)
 {
@@ -72,7 +57,7 @@ static bool is_written(const struct ferry__item *items, int from, int end,
     int i;
 
     for (i = from; i < end; i++)
-        if (runs(&items[i]) && writes(&items[i], use))
+        if (ferry__item_runs(&items[i]) && writes(&items[i], use))
             return true;
     return false;
 }
@@ -83,7 +68,7 @@ static int next_reader(const struct ferry__program *p, int from, int value)
     int i;
 
     for (i = from; i < p->n_back; i++)
-        if (runs(&p->back[i]) && reads(&p->back[i], value))
+        if (ferry__item_runs(&p->back[i]) && ferry__item_reads(&p->back[i], value))
             return i;
     return -1;
 }
@@ -94,11 +79,11 @@ static int writer_of(const struct ferry__program *p, int value)
     const struct ferry__use use = { .value = value };
     int i = 0;
 
-    while (i < p->n_items && !(runs(&p->items[i]) && writes(&p->items[i], &use)))
+    while (i < p->n_items && !(ferry__item_runs(&p->items[i]) && writes(&p->items[i], &use)))
         i++;
     if (i == p->n_items || is_written(p->items, i + 1, p->n_items, &use) ||
         is_written(p->back, 0, p->n_back, &use) || p->items[i].op.n_out != 1 ||
-        ferry__op_reads_outputs(&p->items[i].op) || reads(&p->items[i], value) ||
+        ferry__op_reads_outputs(&p->items[i].op) || ferry__item_reads(&p->items[i], value) ||
         !ferry__is_whole(p, &p->items[i].op.out[0], &p->items[i].out[0]))
         return -1;
     return i;
@@ -171,7 +156,7 @@ static void read_instead(struct ferry__program *p, int from, int end, int value,
     int i;
 
     for (i = from; i < end; i++)
-        for (k = 0; runs(&p->back[i]) && k < p->back[i].op.n_in; k++)
+        for (k = 0; ferry__item_runs(&p->back[i]) && k < p->back[i].op.n_in; k++)
             if (p->back[i].in[k].value == value)
                 p->back[i].in[k].value = instead;
 }
@@ -204,7 +189,7 @@ static int consider(struct recomputing *r, int at)
 {
     const struct ferry__item *item = &r->p->items[at];
     struct chain chain = { .n = 0 };
-    int value = runs(item) && item->op.n_out == 1 ? item->out[0].value : -1;
+    int value = ferry__item_runs(item) && item->op.n_out == 1 ? item->out[0].value : -1;
 
     if (value < 0 || r->kept[value] || r->p->values[value].count < FEWEST)
         return 0;

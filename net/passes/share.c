@@ -12,6 +12,7 @@
 #include "net/passes/passes.h"
 
 #include "op/kind.h"
+#include "op/operand.h"
 
 #include <ferry/op.h>
 #include <ferry/status.h>
@@ -171,16 +172,6 @@ static int fix_values(const struct sharing *s)
 
 /* ---- lifetimes ------------------------------------------------------------------------------- */
 
-static int64_t elements_of(const ferry_operand *o)
-{
-    int64_t count = 1;
-    uint32_t i;
-
-    for (i = 0; i < o->rank; i++)
-        count *= o->shape[i];
-    return count;
-}
-
 /* Notes that item `at` of the pass reads a value, or writes `written` elements of it. */
 static void note(const struct sharing *s, const struct ferry__item *item, int at, int value,
                  bool reads, int64_t written)
@@ -210,13 +201,13 @@ static void note_items(const struct sharing *s, const struct ferry__item *items,
     for (i = 0; i < n; i++) {
         const struct ferry__item *item = &items[i];
 
-        if (item->call || item->dropped || item->in_parts)
+        if (!ferry__item_runs(item))
             continue;
         for (k = 0; k < item->op.n_in; k++)
             note(s, item, from + i, item->in[k].value, true, 0);
         for (k = 0; k < item->op.n_out; k++)
             note(s, item, from + i, item->out[k].value, ferry__op_reads_outputs(&item->op),
-                 elements_of(&item->op.out[k]));
+                 ferry__operand_count(&item->op.out[k]));
     }
 }
 

@@ -2,6 +2,7 @@
 #include "net/segment/graph.h"
 
 #include "op/kind.h"
+#include "op/operand.h"
 
 #include <ferry/op.h>
 #include <ferry/status.h>
@@ -157,22 +158,12 @@ static void read_operand(struct walking *w, const struct ferry__use *from, uint3
     *out = (ferry_graph_use){ .edge = edge, .start = (uint64_t)from->start };
 }
 
-static int64_t elements_of(const ferry_operand *o)
-{
-    int64_t count = 1;
-    uint32_t i;
-
-    for (i = 0; i < o->rank; i++)
-        count *= o->shape[i];
-    return count;
-}
-
 /* Writes a whole edge, or the next part of an edge that no node has read yet. */
 static void write_operand(struct walking *w, const ferry_operand *o, const struct ferry__use *to,
                           uint32_t node, ferry_graph_use *out)
 {
     int former = w->edge_of[to->value];
-    int64_t count = w->p->values[to->value].count, part = elements_of(o);
+    int64_t count = w->p->values[to->value].count, part = ferry__operand_count(o);
     struct ferry__edge *e;
 
     if (part == count || former < 0 || w->g->edges[former].read ||

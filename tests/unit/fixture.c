@@ -345,6 +345,25 @@ void fx_check_head(const ferry_memory *m, ferry_memory_head_state head)
     CU_ASSERT_EQUAL(ferry_memory_is_valid_at(m, ferry_memory_home(m)), device_in(head));
 }
 
+bool fx_is_filled(const ferry_memory *m, unsigned char value)
+{
+    const unsigned char *p = ferry_memory_host_data(m);
+
+    for (size_t i = 0; p && i < ferry_memory_used(m); i++)
+        if (p[i] != value)
+            return false;
+    return p != NULL;
+}
+
+void fx_fill(ferry_blob *b)
+{
+    float *x = ferry_blob_overwrite_host_data(b);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(x);
+    for (int64_t k = 0; k < ferry_blob_element_count(b); k++)
+        x[k] = (float)(k * 7919 % 101) / 50 - 1;
+}
+
 bool fx_all_equal(const unsigned char *bytes, unsigned char value)
 {
     for (size_t i = 0; i < FX_BYTES; i++)

@@ -91,6 +91,12 @@ ferry_memory *fx_memory_in(ferry_memory_head_state head, bool warm);
 /* The head, and both bits from which it is derived. */
 void fx_check_head(const ferry_memory *m, ferry_memory_head_state head);
 
+/* Whether the bytes in use of a memory all equal `value`. */
+bool fx_is_filled(const ferry_memory *m, unsigned char value);
+
+/* Writes numbers from -1 to 1, which repeat after 101 elements, into an F32 blob. */
+void fx_fill(ferry_blob *b);
+
 /* Whether FX_BYTES bytes all equal `value`. */
 bool fx_all_equal(const unsigned char *bytes, unsigned char value);
 

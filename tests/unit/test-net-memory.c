@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 /*
- * The memory of a net's constants: bytes that are computed when they are packed, folded weights
- * that nets share, and weights whose memory a load takes over or that are read again.
+ * The memory of a net's constants: folded weights that nets share, and weights whose memory a load
+ * takes over or that are read again.
  */
 
 #define WEIGHTS (64 * 64 * 9)
@@ -50,101 +50,6 @@ static void end_case(void)
 {
     current = NULL;
     fx_end();
-}
-
-/* ---- origins --------------------------------------------------------------------------------- */
-
-struct counted {
-    size_t bytes;
-    int calls, ends, fails; /* `fails` is the number of calls that fail next */
-};
-
-static void count_end(void *arg)
-{
-    ((struct counted *)arg)->ends++;
-}
-
-static int fill(void *arg, void *bytes)
-{
-    struct counted *c = arg;
-
-    c->calls++;
-    if (c->fails && c->fails--)
-        return ferry_error_set(FERRY_EIO, "the test's origin fails");
-    memset(bytes, FX_OLD, c->bytes);
-    return 0;
-}
-
-static bool all_are(const ferry_memory *m, unsigned char value)
-{
-    const unsigned char *p = ferry_memory_host_data(m);
-
-    for (size_t i = 0; p && i < ferry_memory_used(m); i++)
-        if (p[i] != value)
-            return false;
-    return p != NULL;
-}
-
-static void bytes_exist_only_while_they_are_read(void)
-{
-    struct counted c = { .bytes = 100000 };
-    struct ferry__origin *reads[2] = { NULL, NULL };
-    ferry_memory *m = NULL;
-    uint64_t version;
-
-    FX_OK_FATAL(ferry_memory_create(device(), c.bytes, &m));
-    FX_OK(ferry__origin_begin(m, &reads[0]));
-    CU_ASSERT_PTR_NULL(reads[0]);
-    FX_OK_FATAL(ferry__origin_create(m, fill, count_end, &c));
-    version = ferry_memory_version(m);
-    CU_ASSERT_EQUAL(c.calls, 0);
-    FX_OK(ferry__origin_begin(m, &reads[0]));
-    FX_OK(ferry__origin_begin(m, &reads[1]));
-    ferry__origin_end(reads[0]);
-    CU_ASSERT(all_are(m, FX_OLD));
-    ferry__origin_end(reads[1]);
-    CU_ASSERT(all_are(m, 0));
-    FX_OK(ferry__origin_begin(m, &reads[0]));
-    CU_ASSERT(all_are(m, FX_OLD));
-    ferry__origin_end(reads[0]);
-    CU_ASSERT_EQUAL(c.calls, 2);
-    FX_OK(ferry__origin_keep(m));
-    FX_OK(ferry__origin_begin(m, &reads[0]));
-    ferry__origin_end(reads[0]);
-    CU_ASSERT(all_are(m, FX_OLD));
-    CU_ASSERT_EQUAL(c.calls, 3);
-    CU_ASSERT_EQUAL(ferry_memory_version(m), version);
-    CU_ASSERT_EQUAL(c.ends, 0);
-    ferry_memory_release(m);
-    CU_ASSERT_EQUAL(c.ends, 1);
-    end_case();
-}
-
-static void an_origin_that_fails_is_asked_again(void)
-{
-    struct counted c = { .bytes = 100000, .fails = 2 };
-    struct ferry__origin *read = NULL;
-    ferry_memory *m = NULL;
-
-    FX_OK_FATAL(ferry_memory_create(device(), c.bytes, &m));
-    FX_OK_FATAL(ferry__origin_create(m, fill, count_end, &c));
-    FX_FAILS(FERRY_EIO, ferry__origin_begin(m, &read));
-    CU_ASSERT_PTR_NULL(read);
-    FX_FAILS(FERRY_EIO, ferry__origin_keep(m));
-    FX_OK(ferry__origin_begin(m, &read));
-    CU_ASSERT(all_are(m, FX_OLD));
-    ferry__origin_end(read);
-    CU_ASSERT(all_are(m, 0));
-    ferry__origin_replace(m);
-    FX_OK(ferry__origin_begin(m, &read));
-    ferry__origin_end(read);
-    CU_ASSERT_EQUAL(c.calls, 3);
-    ferry__origin_forget(m);
-    FX_OK(ferry__origin_begin(m, &read));
-    CU_ASSERT_PTR_NULL(read);
-    ferry_memory_release(m);
-    CU_ASSERT_EQUAL(c.ends, 0);
-    end_case();
 }
 
 /* ---- nets ------------------------------------------------------------------------------------ */
@@ -203,7 +108,7 @@ static bool are_dropped(const ferry_net *net)
 {
     const struct ferry__fold *f = net->folds;
 
-    return f && f->weights && all_are(ferry_blob_data_memory(f->made[0]), 0);
+    return f && f->weights && fx_is_filled(ferry_blob_data_memory(f->made[0]), 0);
 }
 
 /*
@@ -427,7 +332,7 @@ static void weights_are_read_again_whenever_they_are_needed(void)
         CU_ASSERT_EQUAL(run(net, 14, got), 7);
         check_equal(got, wanted, 1e-3f * fabsf(wanted[0]) + 1e-3f);
         if (rereads() && !strcmp(ferry_test_backend(), "cpu"))
-            CU_ASSERT(all_are(weights_of(net), 0));
+            CU_ASSERT(fx_is_filled(weights_of(net), 0));
         unlink(file);
         ferry_net_close(save(file, 2, ignored));
         FX_OK(ferry_net_save(net, other, FERRY_IO_CAFFEMODEL));
@@ -472,7 +377,7 @@ static void an_overwritten_file_is_an_error_where_weights_are_read(void)
 
     FX_OK(ferry_net_load(net, file, NULL));
     CU_ASSERT_EQUAL(run(net, 14, got), 7);
-    gone = all_are(weights_of(net), 0);
+    gone = fx_is_filled(weights_of(net), 0);
     overwrite(file);
     CU_ASSERT_EQUAL(run(net, 14, got), 7);
     check_equal(got, wanted, 1e-3f * fabsf(wanted[0]) + 1e-3f);
@@ -526,7 +431,7 @@ static void a_net_shares_weights_that_are_read_again(void)
 {
     float got[7], wanted[7];
     ferry_net *saved = save(file, -0.5f, wanted), *first = open_rereading(true);
-    ferry_net *second = open_net(true);
+    ferry_net *second = open_rereading(true);
 
     FX_OK(ferry_net_load(first, file, NULL));
     FX_OK(ferry_net_share(second, first));
@@ -589,7 +494,7 @@ static void a_net_without_the_option_stores_what_it_shares(void)
     FX_OK(ferry_net_share(user, first));
     CU_ASSERT_EQUAL(run(user, 14, got), 7);
     check_equal(got, wanted, 1e-3f * fabsf(wanted[0]) + 1e-3f);
-    CU_ASSERT_FALSE(all_are(ferry_blob_data_memory(held), 0));
+    CU_ASSERT_FALSE(fx_is_filled(ferry_blob_data_memory(held), 0));
     CU_ASSERT(same_weights(user, saved));
     ferry_net_close(user);
     ferry_net_close(first);
@@ -630,8 +535,6 @@ static void every_allocation_of_load_and_first_pass_may_fail(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(bytes_exist_only_while_they_are_read),
-    FERRY_TEST(an_origin_that_fails_is_asked_again),
     FERRY_TEST(folded_weights_are_computed_whenever_they_are_packed),
     FERRY_TEST(nets_that_share_weights_share_packed_forms),
     FERRY_TEST(threads_pack_the_same_weights_at_once),

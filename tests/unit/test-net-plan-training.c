@@ -51,14 +51,8 @@ static ferry_net *open_net(ferry_device *dev, bool plans, const char *const *kee
 
     FX_OK(ferry_net_open(dev, "net", &o, &net));
     CU_ASSERT_PTR_NOT_NULL_FATAL(net);
-    for (int i = 0; i < ferry_net_input_count(net); i++) {
-        ferry_blob *b = ferry_net_input_at(net, i);
-        float *x = ferry_blob_overwrite_host_data(b);
-
-        CU_ASSERT_PTR_NOT_NULL_FATAL(x);
-        for (int64_t k = 0; k < ferry_blob_element_count(b); k++)
-            x[k] = (float)(k * 7919 % 101) / 50 - 1;
-    }
+    for (int i = 0; i < ferry_net_input_count(net); i++)
+        fx_fill(ferry_net_input_at(net, i));
     return net;
 }
 

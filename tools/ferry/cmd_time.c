@@ -357,6 +357,20 @@ static int read_numbers(struct timing *t)
     return status;
 }
 
+/* Measures the net of the file argv[0], with the weights of argv[1] if n is 2. */
+static int run_files(struct timing *t, struct net_request *r, struct net_list *inputs, int n,
+                     char **argv)
+{
+    int status = read_numbers(t);
+
+    r->prototxt = argv[0];
+    r->weights = n > 1 ? argv[1] : NULL;
+    r->backward = t->backward;
+    r->plan_training = !r->no_plan;
+    r->inputs = inputs;
+    return status == TOOL_OK ? run(t, r, inputs) : status;
+}
+
 int cmd_time(const struct tool_command *self, int argc, char **argv)
 {
     struct timing t = { .self = self, .n = 10 };
@@ -391,19 +405,11 @@ int cmd_time(const struct tool_command *self, int argc, char **argv)
                 net_take_all(self, "--stage", &argc, argv, &r.stages)
             ? -2
             : tool_parse(self, argc, argv, options, 2);
-    if (n < 1) {
+    if (n < 1)
         status =
             n < 0 ? tool_parse_status(n) : tool_error(TOOL_USAGE, "%s: expected a net", self->name);
-    } else {
-        r.prototxt = argv[0];
-        r.backward = t.backward;
-        r.plan_training = !r.no_plan;
-        r.inputs = &inputs;
-        r.weights = n > 1 ? argv[1] : NULL;
-        status = read_numbers(&t);
-        if (status == TOOL_OK)
-            status = run(&t, &r, &inputs);
-    }
+    else
+        status = run_files(&t, &r, &inputs, n, argv);
     free(inputs.at);
     free(r.stages.at);
     return status;
