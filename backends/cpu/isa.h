@@ -28,8 +28,8 @@ struct cpu_isa {
 };
 
 /*
- * The set of that name, "auto" for the best that the CPU supports without bf16. NULL if the name is
- * unknown or the CPU lacks the set.
+ * The set of that name, "auto" for the best that the CPU supports; bf16 only if the CPU's
+ * instruction is faster than F32's. NULL if the name is unknown or the CPU lacks the set.
  */
 const struct cpu_isa *cpu_isa_find(const char *name);
 

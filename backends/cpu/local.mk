@@ -55,6 +55,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/integer.h \
 	%D%/op/integer_avx2.c \
 	%D%/op/integer_avx512.c \
+	%D%/op/integer_bf16.c \
 	%D%/op/integer_depthwise.c \
 	%D%/op/integer_depthwise_impl.h \
 	%D%/op/integer_dotprod.c \

@@ -68,7 +68,7 @@ static void check(const struct rig *r, const struct sum *sums, const double *got
                 add(&s, r->in[r->op.epilogue[k].operand][i], 1);
         want = s.value;
         if (r->op.n_epilogue && r->op.epilogue[r->op.n_epilogue - 1].step == FERRY_STEP_UNARY)
-            want = want > 0 ? want : 0;
+            want *= want > 0 ? 1 : r->op.epilogue[r->op.n_epilogue - 1].a;
         if (!(fabs(got[i] - want) <= bound_of(&s, uses)))
             printf("element %lld: %.9g, not %.9g; the bound is %.3g\n", (long long)i, got[i], want,
                    bound_of(&s, uses));
@@ -90,12 +90,13 @@ static void run(struct rig *r, struct sum *sums)
     rig_end(r);
 }
 
+/* Steps that tiles of BF16 apply in registers, and a slope, which they do not. */
 static void add_steps(struct rig *r)
 {
     if (rig_random(3) == 0)
         rig_step(r, FERRY_STEP_ADD, 0, 0, 0);
     if (rig_random(2))
-        rig_step(r, FERRY_STEP_UNARY, FERRY_UNARY_RELU, 0, 0);
+        rig_step(r, FERRY_STEP_UNARY, FERRY_UNARY_RELU, rig_random(3) ? 0 : 0.25, 0);
 }
 
 /* ---- convolutions --------------------------------------------------------------------------- */
@@ -136,11 +137,12 @@ static void make_convolution(struct rig *r, int64_t group, int64_t channels, int
 {
     ferry_op_window *w = &r->op.params.window;
     int last = rig_random(4) > 0 ? RIG_LAST : (int)rig_random(RIG_LAYOUTS);
-    const int64_t reach = kernel / 2 * 2 + side;
+    const int64_t dilation = 1 + (rig_random(4) == 0), pad = rig_random(3) ? kernel / 2 : 0;
+    const int64_t reach = 2 * pad + side, seen = dilation * (kernel - 1) + 1;
     const int64_t x[4] = { 1 + rig_random(2), group * channels, side, side + rig_random(5) };
     const int64_t k[4] = { group * outputs, channels, kernel, kernel };
-    const int64_t y[4] = { x[0], k[0], (reach - kernel) / stride + 1,
-                           (reach - side + x[3] - kernel) / stride + 1 };
+    const int64_t y[4] = { x[0], k[0], (reach - seen) / stride + 1,
+                           (reach - side + x[3] - seen) / stride + 1 };
 
     rig_begin(r, FERRY_OP_CONVOLUTION);
     w->axes = 2;
@@ -148,8 +150,8 @@ static void make_convolution(struct rig *r, int64_t group, int64_t channels, int
     for (int a = 0; a < 2; a++) {
         w->kernel[a] = kernel;
         w->stride[a] = stride;
-        w->dilation[a] = 1;
-        w->pad[a] = w->pad_end[a] = kernel / 2;
+        w->dilation[a] = dilation;
+        w->pad[a] = w->pad_end[a] = pad;
     }
     rig_in(r, FERRY_F32, last, 4, x);
     rig_in(r, FERRY_F32, (int)rig_random(RIG_LAYOUTS), 4, k);
@@ -177,12 +179,36 @@ static void convolutions_are_within_their_bounds(void)
         int64_t channels = 1 + rig_random(kernel > 3 ? 9 : i % 5 == 0 ? 300 : 70);
         struct rig r;
 
-        make_convolution(&r, group, channels, 1 + rig_random(70), kernel, 4 + rig_random(8),
-                         1 + rig_random(2));
+        make_convolution(&r, group, channels, 1 + rig_random(70), kernel,
+                         2 * kernel + rig_random(8), 1 + rig_random(2));
         run(&r, convolve(&r));
     }
     CU_ASSERT(is_portable() ? rounded == 0 : rounded > n / 8);
     CU_ASSERT(exact > 0 || ferry_test_is_slow()); /* few draws may have none */
+}
+
+/* A pixel beside a window is not multiplied, not even by zeros. */
+static void an_infinite_pixel_reaches_its_windows_only(void)
+{
+    for (int i = 0; i < 36; i++) {
+        double *got[1] = { NULL };
+        struct sum *want;
+        struct rig r;
+
+        make_convolution(&r, 1, 1 + i / 3, 40, i % 4 < 2 ? 3 : 7, 14, 1 + i % 2);
+        if (r.op.n_epilogue) { /* ReLU may hide it */
+            rig_end(&r);
+            continue;
+        }
+        r.in[0][(i * 11 + 70) % (int)rig_count(&r.op.in[0])] = INFINITY;
+        want = convolve(&r);
+        CU_ASSERT_EQUAL_FATAL(rig_run_plugin(&r, got), 0);
+        for (int64_t k = 0; k < rig_count(&r.op.out[0]); k++)
+            CU_ASSERT_EQUAL(isfinite(got[0][k]) != 0, isfinite(want[k].value) != 0);
+        free(got[0]);
+        free(want);
+        rig_end(&r);
+    }
 }
 
 /* ---- inner products ------------------------------------------------------------------------- */
@@ -314,6 +340,7 @@ static void results_do_not_depend_on_the_number_of_threads(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(convolutions_are_within_their_bounds),
+    FERRY_TEST(an_infinite_pixel_reaches_its_windows_only),
     FERRY_TEST(inner_products_are_within_their_bounds),
     FERRY_TEST(weights_are_rounded_to_nearest_even),
     FERRY_TEST(nan_stays_nan),

@@ -184,6 +184,8 @@ static void trim(struct cpu_op *p)
 
 static void plan_any_product(struct cpu_op *p)
 {
+    if (cpu_integer_bf16_plan(p))
+        return;
     plan_product(p);
     cpu_winograd_plan(p);
     if (!p->plan.convolution.winograd.points && cpu_planes_can(p)) {

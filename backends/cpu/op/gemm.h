@@ -15,6 +15,8 @@
 #include "../workers.h"
 #include "loops.h"
 
+#include <string.h>
+
 /*
  * The forms of packed b: floats; or BF16, rounded to nearest even, which the micro-kernel converts
  * to floats; or pairs of BF16 along k, which are multiplied by pairs of a.
@@ -118,6 +120,17 @@ bool cpu_gemm_make_store(struct cpu_gemm_run *r);
 
 /* Applies the functions that follow the store to `columns` stored elements of a row. */
 void cpu_gemm_functions(const struct cpu_gemm_run *r, int64_t columns, float *y);
+
+/* Rounds to nearest even; NaN stays NaN. */
+static inline uint16_t cpu_bf16_of(float value)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &value, sizeof(bits));
+    if (value != value)
+        return (uint16_t)(bits >> 16 | 0x40);
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
 
 /* Computes the product. */
 void cpu_gemm_do(struct workers *w, struct cpu_gemm_run *r);

@@ -93,17 +93,6 @@ static void pack_panel(int64_t depth, int64_t columns, int64_t width, const floa
     }
 }
 
-/* Rounds to nearest even; NaN stays NaN. */
-static uint16_t round_to_bf16(float value)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &value, sizeof(bits));
-    if (value != value)
-        return (uint16_t)(bits >> 16 | 0x40);
-    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
 /* Stores rows k … k + depth − 1 of a panel as BF16; `to` is the panel. */
 static void round_panel(const struct cpu_gemm *g, int64_t k, int64_t depth, int64_t width,
                         const float *from, float *panel)
@@ -114,7 +103,7 @@ static void round_panel(const struct cpu_gemm *g, int64_t k, int64_t depth, int6
 
     for (int64_t i = 0; i < depth; i++, k++)
         for (int64_t j = 0; j < width; j++) {
-            uint16_t value = round_to_bf16(*from++);
+            uint16_t value = cpu_bf16_of(*from++);
             int64_t at = is_pairs        ? (k / 2 * width + j) * 2 + k % 2
                          : half == width ? k * width + j
                                          : k * width + j % half * 2 + j / half;

@@ -112,6 +112,7 @@ struct cpu_integer_loops {
     int64_t group;   /* the number of elements of k in a group */
     int64_t unit;    /* the number of rows of a whose groups are interleaved by `mix` */
     bool is_wide;    /* elements of a have 16 bits; otherwise 8 bits */
+    bool is_bf16;    /* x is F32; a and the weights are BF16, and sums are floats */
     bool stores;     /* `micro` applies the steps of a tile with a store */
     /* The number that is added to bytes of U8, and of I8, in products and in lines. */
     int32_t shift[2], line_shift[2];
@@ -152,6 +153,8 @@ extern const struct cpu_integer_loops *const cpu_integer_avx512;
 extern const struct cpu_integer_loops *const cpu_integer_avx2;
 extern const struct cpu_integer_loops *const cpu_integer_dotprod;
 extern const struct cpu_integer_loops *const cpu_integer_i8mm;
+/* Products of pairs of BF16, without the functions after `store`. */
+extern const struct cpu_integer_loops *const cpu_integer_bf16;
 
 /* The location of the rows of a product. */
 enum cpu_integer_source {
@@ -182,6 +185,7 @@ struct cpu_integer {
                                         * the panels */
     int64_t slot_bytes;                /* bytes of the rows of a thread */
     int32_t shift;                     /* the number that is added to each element of x */
+    int64_t x_size;                    /* the bytes of an element of x */
     unsigned slots;
     enum cpu_integer_source source;
     bool is_by_line;                /* all panels of a line are computed before the next line */
@@ -198,8 +202,10 @@ struct cpu_integer {
  */
 int cpu_integer_convolution_plan(struct cpu_op *p);
 int cpu_integer_inner_product_plan(struct cpu_op *p);
-/* Packs the weights of these operations (integer_pack.c). */
-void cpu_integer_pack(const struct cpu_op *p, const int8_t *w, char *packed);
+/* The same for F32 whose x and w are rounded to BF16, if that is possible and takes less time. */
+bool cpu_integer_bf16_plan(struct cpu_op *p);
+/* Packs the weights of these operations, I8 or F32 (integer_pack.c). */
+void cpu_integer_pack(const struct cpu_op *p, const void *w, char *packed);
 /* A depthwise convolution of bytes, which is one of the former (integer_depthwise.c). */
 bool cpu_integer_depthwise_can(const struct cpu_op *p);
 void cpu_integer_depthwise_plan(struct cpu_op *p);

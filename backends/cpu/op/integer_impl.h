@@ -2,9 +2,14 @@
 /*
  * Integer arithmetic for an instruction set: see vector.h. HAVE_VNNI is 1 for products of four
  * bytes, 0 for products of two numbers of 16 bits, which are exact: two products of bytes, one of
- * them without a sign, can exceed 16 bits. integer_neon_impl.h has the parts for NEON. No include
- * guard.
+ * them without a sign, can exceed 16 bits. integer_neon_impl.h has the parts for NEON. With
+ * HAVE_BF16, which is optional, it has the products of two numbers of BF16 instead, whose sums are
+ * floats, and nothing else. No include guard.
  */
+
+#ifndef HAVE_BF16
+#define HAVE_BF16 0
+#endif
 
 #define COLUMNS (2 * LANES)
 
@@ -42,7 +47,12 @@ typedef __m512i NAME(bytes);
 #define WIDEN_U8(p)          _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(p)))
 #define WIDEN_I8(p)          _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)(p)))
 #define SPLAT_GROUP(p)       _mm512_set1_epi32(*(const NAME(word) *)(p))
-#if HAVE_VNNI
+#if HAVE_BF16
+#undef TO_FLOAT
+#define TO_FLOAT(v)  ((vec)(v))
+#define WEIGHTS(p)   _mm512_loadu_si512(p)
+#define DOT(c, a, b) __asm__("vdpbf16ps %2, %1, %0" : "+v"(c) : "v"(a), "v"(b))
+#elif HAVE_VNNI
 #define WEIGHTS(p)   _mm512_loadu_si512(p)
 #define DOT(c, a, b) __asm__("vpdpbusd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b))
 #else
@@ -86,7 +96,7 @@ typedef __m256i NAME(bytes);
 
 #if !HAVE_NEON
 #define UNIT          1
-#define GROUP         (HAVE_VNNI ? 4 : 2)
+#define GROUP         (HAVE_VNNI && !HAVE_BF16 ? 4 : 2)
 #define FLIPS(signed) (signed)
 #define SHIFT_U8      0
 #define SHIFT_I8      128
@@ -107,6 +117,16 @@ TARGET static void NAME(integer_bring)(int64_t n, const void *x, bool is_signed,
         PUT_BYTES(y, veorq_s8(LOAD_BYTES(from), flip));
     for (int64_t i = 0; i < rest; i++)
         y[i] = (char)(from[i] ^ (FLIPS(is_signed) ? 0x80 : 0));
+#elif HAVE_BF16
+    (void)is_signed;
+    for (; n > 0; n -= LANES, from += 4 * LANES, y += 2 * LANES) {
+        const __mmask16 some = (__mmask16)(n < LANES ? (1u << n) - 1 : 0xffffu);
+        const __m512 v = _mm512_maskz_loadu_ps(some, from);
+        __m256i rounded;
+
+        __asm__("vcvtneps2bf16 %1, %0" : "=v"(rounded) : "v"(v));
+        _mm256_mask_storeu_epi16(y, some, rounded);
+    }
 #elif HAVE_VNNI
     const __m512i flip = _mm512_set1_epi8(is_signed ? (char)0x80 : 0);
 
@@ -259,6 +279,35 @@ INLINE struct NAME(vectors) NAME(integer_vectors)(const struct cpu_integer_store
     return v;
 }
 
+/* Applies the steps of a store to the sums of a tile, and stores the floats. */
+INLINE void NAME(integer_finish_floats)(const struct cpu_integer_tile *t, const int rows,
+                                        ivec (*sum)[2])
+{
+    const struct cpu_integer_store *s = t->store;
+    const struct NAME(vectors) v = NAME(integer_vectors)(s, t->column);
+    const struct NAME(clip) clip = NAME(integer_clip)(s);
+    const int64_t add_size = NAME(integer_size)(s->add_dtype);
+    const struct cpu_integer_place next = t->place;
+    float *y = (float *)(void *)next.y + t->column;
+    const char *add = next.add;
+
+#pragma GCC unroll 14
+    for (int i = 0; i < rows; i++) {
+#pragma GCC unroll 2
+        for (int k = 0; k < 2; k++) {
+            vec x = (TO_FLOAT(sum[i][k]) + v.bias[k]) * v.scale[k];
+
+            if (s->adds)
+                x += NAME(integer_load)(s->add_dtype, add + (t->column + k * LANES) * add_size,
+                                        LANES);
+            NAME(integer_put)(FERRY_F32, &clip, x, LANES, y + k * LANES);
+        }
+        y = (float *)(void *)((char *)y + next.y_next);
+        add += next.add_next;
+    }
+}
+
+#if !HAVE_BF16
 /*
  * Applies the steps of a store to the sums of a row; the result has 16 bits, in the order of
  * PACK_16. NaN, which becomes the least integer, is 0 as U8.
@@ -306,6 +355,7 @@ INLINE void NAME(integer_finish)(const struct cpu_integer_tile *t, const bool is
             PUT_HALF(y + next.y_next, bytes, 1);
     }
 }
+#endif
 
 INLINE void NAME(integer_tile)(const struct cpu_integer_tile *t, const int rows)
 {
@@ -333,6 +383,11 @@ INLINE void NAME(integer_tile)(const struct cpu_integer_tile *t, const int rows)
                 DOT(sum[r][1], x, w1);
             }
         }
+    if (t->store && t->store->dtype == FERRY_F32) {
+        NAME(integer_finish_floats)(t, rows, sum);
+        return;
+    }
+#if !HAVE_BF16
     if (t->store) {
         if (t->store->dtype == FERRY_U8)
             NAME(integer_finish)(t, true, rows, sum);
@@ -340,6 +395,7 @@ INLINE void NAME(integer_tile)(const struct cpu_integer_tile *t, const int rows)
             NAME(integer_finish)(t, false, rows, sum);
         return;
     }
+#endif
 #pragma GCC unroll 14
     for (int i = 0; i < rows; i++) {
         *(ivec *)(t->sums + i * INTEGER_MOST_COLUMNS) = sum[i][0];
@@ -373,6 +429,7 @@ TILE(14)
 #endif
 #undef TILE
 
+#if !HAVE_BF16
 /* ---- conversions ----------------------------------------------------------------------------- */
 
 TARGET static void NAME(integer_convert)(const struct cpu_integer_store *s, int64_t n,
@@ -468,15 +525,17 @@ TARGET static void NAME(integer_total)(const struct cpu_integer_pool *p, int32_t
 #undef EACH_ELEMENT
 
 #include "integer_depthwise_impl.h"
+#endif
 
 static const struct cpu_integer_loops NAME(integer_loops) = {
     .columns = COLUMNS,
     .rows = MOST_ROWS,
     .group = GROUP,
     .unit = UNIT,
-    .is_wide = !HAVE_VNNI,
+    .is_wide = !HAVE_VNNI || HAVE_BF16,
+    .is_bf16 = HAVE_BF16,
     .stores = !HAVE_NEON,
-    .shift = { HAVE_VNNI ? SHIFT_U8 : 0, HAVE_VNNI ? SHIFT_I8 : 0 },
+    .shift = { HAVE_VNNI ? SHIFT_U8 : 0, HAVE_VNNI && !HAVE_BF16 ? SHIFT_I8 : 0 },
     .line_shift = { SHIFT_U8, SHIFT_I8 },
     .micro = { NULL,
                NAME(integer_tile_1),
@@ -503,6 +562,7 @@ static const struct cpu_integer_loops NAME(integer_loops) = {
     .mix = NAME(integer_mix),
 #endif
     .store = NAME(integer_store),
+#if !HAVE_BF16
     .convert = NAME(integer_convert),
     .affine = NAME(integer_affine),
     .most = NAME(integer_most),
@@ -510,4 +570,5 @@ static const struct cpu_integer_loops NAME(integer_loops) = {
     .bytes = BYTES,
     .depthwise = NAME(integer_depthwise),
     .line = NAME(integer_line),
+#endif
 };

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* The packed weights of products of bytes. */
+/* The packed weights of products of bytes, and of BF16. */
 
 /* The offset of the weight for element k of a row, for output 0 of a group. */
 static int64_t weight_at(const struct cpu_op *p, int64_t k)
@@ -24,7 +24,8 @@ static int64_t weight_at(const struct cpu_op *p, int64_t k)
     }
     channels = w->channels / p->integer.groups;
     tap = k / channels;
-    return k % channels * wide[1] + tap / w->kernel[2] / w->kernel[1] * wide[2] +
+    at = p->plan.convolution.w_first + k % channels * wide[1];
+    return at + tap / w->kernel[2] / w->kernel[1] * wide[2] +
            tap / w->kernel[2] % w->kernel[1] * wide[3] + tap % w->kernel[2] * wide[4];
 }
 
@@ -54,7 +55,26 @@ static void pack_panel(const struct cpu_op *p, const int8_t *w, int64_t output, 
     }
 }
 
-void cpu_integer_pack(const struct cpu_op *p, const int8_t *w, char *packed)
+/* The same for BF16, whose sums begin at 0. */
+static void pack_panel_of_bf16(const struct cpu_op *p, const float *w, int64_t output,
+                               int64_t columns, char *to)
+{
+    const struct cpu_integer *g = &p->integer;
+    int64_t width = g->loops->columns, group = g->loops->group;
+    uint16_t *b = (uint16_t *)(void *)(to + width * (int64_t)sizeof(float));
+
+    memset(to, 0, (size_t)g->panel_bytes);
+    for (int64_t k = 0; k < g->k; k++) {
+        int64_t place = k / g->span * g->k_groups * group + k % g->span;
+        const float *from = w + weight_at(p, k);
+        uint16_t *row = b + place / group * group * width + place % group;
+
+        for (int64_t j = 0; j < columns; j++)
+            row[j * group] = cpu_bf16_of(from[j * output]);
+    }
+}
+
+void cpu_integer_pack(const struct cpu_op *p, const void *w, char *packed)
 {
     const struct cpu_integer *g = &p->integer;
     int64_t output = g->is_row ? p->op.in[1].stride[0] : p->plan.convolution.w[0];
@@ -62,9 +82,12 @@ void cpu_integer_pack(const struct cpu_op *p, const int8_t *w, char *packed)
 
     for (int64_t i = 0; i < g->groups; i++)
         for (int64_t k = 0; k < g->panels; k++, packed += g->panel_bytes) {
-            int64_t columns = g->n - k * width;
+            int64_t columns = g->n - k * width < width ? g->n - k * width : width;
+            int64_t at = i * next + k * width * output;
 
-            pack_panel(p, w + i * next + k * width * output, output,
-                       columns < width ? columns : width, packed);
+            if (g->loops->is_bf16)
+                pack_panel_of_bf16(p, (const float *)w + at, output, columns, packed);
+            else
+                pack_panel(p, (const int8_t *)w + at, output, columns, packed);
         }
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "integer_run.h"
 
+#include <ferry/op_types.h>
 #include <stdlib.h>
 
 /*
- * CONVOLUTION and INNER_PRODUCT of bytes: rows of a are patches of x, in place or copied
- * (integer_rows.c); panels of b have the weights of some outputs. A task has some lines of rows,
- * which it copies for all of its panels. A sum is complete before it is scaled and rounded, so each
- * element of y comes from one exact sum.
+ * CONVOLUTION and INNER_PRODUCT of bytes, and of F32 rounded to BF16: rows of a are patches of x,
+ * in place or copied (integer_rows.c); panels of b have the weights of some outputs. A task has
+ * some lines of rows, which it copies for all of its panels. A sum is complete before it is scaled
+ * and rounded, so each element of y comes from one sum, exact for bytes, in the order of k.
  */
 
 /* The maximum bytes of a task's rows, which stay in the second-level cache. */
@@ -90,7 +91,7 @@ static bool shares_panels(const struct cpu_integer *g, int64_t bytes)
 /* Divides the lines and panels among tasks; the rows of a line have `bytes` bytes. */
 static void cut_tasks(struct cpu_integer *g, int64_t bytes, unsigned threads)
 {
-    int64_t most = MOST_BYTES / (bytes + g->line * g->n);
+    int64_t most = MOST_BYTES / (bytes + g->line * g->n * g->x_size);
 
     most = least(most < 1 ? 1 : most, g->lines);
     g->is_by_line = g->panels * g->panel_bytes <= MOST_WEIGHTS;
@@ -153,15 +154,18 @@ static void divide(struct cpu_op *p, bool is_even)
     struct cpu_integer *g = &p->integer;
     int64_t group = g->loops->group, columns = g->loops->columns;
 
+    int64_t size = g->loops->is_bf16 ? 2 : 1; /* the bytes of a weight */
+
     g->is_signed = p->op.in[0].dtype == FERRY_I8;
+    g->x_size = g->loops->is_bf16 ? 4 : 1;
     g->shift = g->loops->shift[g->is_signed];
     g->span = g->k / g->spans;
     g->k_groups = cut(g->span, group);
     g->panels = cut(g->n, columns);
-    g->panel_bytes = columns * ((int64_t)sizeof(int32_t) + g->spans * g->k_groups * group);
+    g->panel_bytes = columns * ((int64_t)sizeof(int32_t) + g->spans * g->k_groups * group * size);
     find_rows(p, is_even, p->threads);
     p->answer.epilogue = p->op.n_epilogue;
-    if (g->loops->is_wide)
+    if (g->loops->is_wide && !g->loops->is_bf16)
         p->answer.cost = FERRY_OP_COST_F32_FASTER;
     cpu_op_pack_or_not(p, 1, (uint64_t)(g->groups * g->panels * g->panel_bytes),
                        (uint64_t)(g->slot_bytes * g->slots));
@@ -219,7 +223,8 @@ static bool copies_lines(const struct cpu_op *p)
 {
     const struct cpu_window *w = &p->plan.convolution.window;
     const struct cpu_integer *g = &p->integer;
-    int64_t line = ((w->out[2] - 1) * w->stride[2] + w->kernel[2]) * w->channels / g->groups;
+    int64_t channels = w->channels / g->groups * (g->loops->is_wide ? 2 : 1); /* in bytes */
+    int64_t line = ((w->out[2] - 1) * w->stride[2] + w->kernel[2]) * channels;
     int64_t tasks = g->groups * (w->images * w->out[1] > cut(g->n, g->loops->columns)
                                      ? w->images * w->out[1]
                                      : cut(g->n, g->loops->columns));
@@ -248,6 +253,17 @@ static bool is_even(const struct cpu_op *p)
     return true;
 }
 
+/*
+ * Whether the spans of a window are whole groups: a number after a span of BF16 may be infinite, so
+ * that zeros do not cancel it.
+ */
+static bool has_whole_spans(const struct cpu_op *p)
+{
+    const struct cpu_window *w = &p->plan.convolution.window;
+
+    return w->kernel[2] * (w->channels / p->integer.groups) % p->integer.loops->group == 0;
+}
+
 /* Chooses the source of the rows; returns whether all of them are at equal distances. */
 static bool choose_source(struct cpu_op *p)
 {
@@ -267,7 +283,7 @@ static bool choose_source(struct cpu_op *p)
         g->a_span = w->dilation[1] * w->x[3];
         return is_even(p) && cpu_integer_is_even(w, pixels);
     }
-    if (copies_lines(p)) {
+    if (copies_lines(p) && (!g->loops->is_bf16 || has_whole_spans(p))) {
         g->source = CPU_INTEGER_COPIED;
         g->spans = w->kernel[1];
         return false;
@@ -277,6 +293,17 @@ static bool choose_source(struct cpu_op *p)
 
 static const struct cpu_op_kind product, depthwise;
 
+/* Sets the shape of the product of a convolution. */
+static void find_shape(const struct cpu_op *p, struct cpu_integer *g)
+{
+    const struct cpu_window *w = &p->plan.convolution.window;
+
+    g->groups = p->op.params.window.group;
+    g->m = w->images * w->out[0] * w->out[1] * w->out[2];
+    g->n = w->outputs / g->groups;
+    g->k = w->taps * (w->channels / g->groups);
+}
+
 int cpu_integer_convolution_plan(struct cpu_op *p)
 {
     const struct cpu_window *w = &p->plan.convolution.window;
@@ -285,10 +312,7 @@ int cpu_integer_convolution_plan(struct cpu_op *p)
 
     if (!g->loops || p->op.params.window.transposed)
         return FERRY_EUNSUPPORTED;
-    g->groups = group;
-    g->m = w->images * w->out[0] * w->out[1] * w->out[2];
-    g->n = w->outputs / group;
-    g->k = w->taps * (w->channels / group);
+    find_shape(p, g);
     if (cpu_integer_depthwise_can(p)) {
         g->groups = 1;
         g->n = w->outputs;
@@ -308,24 +332,29 @@ int cpu_integer_convolution_plan(struct cpu_op *p)
     return 0;
 }
 
-/* Plans an inner product. The rows of x have no gaps; `turn` is the order of their elements. */
-int cpu_integer_inner_product_plan(struct cpu_op *p)
+/*
+ * Sets the shape of an inner product. Whether the rows of x have no gaps; `turn` is the order of
+ * their elements.
+ */
+static bool find_matrix(const struct cpu_op *p, struct cpu_integer *g)
 {
-    const ferry_operand *x = &p->op.in[0], *y = &p->op.out[0];
-    struct cpu_integer *g = &p->integer;
     const struct cpu_walk *row = &p->plan.matrix.walk;
 
-    if (!g->loops)
-        return FERRY_EUNSUPPORTED;
     g->is_row = true;
     g->groups = 1;
-    g->m = y->shape[0];
-    g->n = y->shape[1];
+    g->m = p->op.out[0].shape[0];
+    g->n = p->op.out[0].shape[1];
     g->k = p->op.in[1].shape[1];
-    g->x_row = g->a_row = x->stride[0];
+    g->x_row = g->a_row = p->op.in[0].stride[0];
     g->spans = 1;
-    if (!takes_operands(p) ||
-        !(p->plan.matrix.turn.rank || g->k == 1 || (row->rank == 1 && walk_step(row, 0) == 1)))
+    return p->plan.matrix.turn.rank || g->k == 1 || (row->rank == 1 && walk_step(row, 0) == 1);
+}
+
+int cpu_integer_inner_product_plan(struct cpu_op *p)
+{
+    struct cpu_integer *g = &p->integer;
+
+    if (!g->loops || !find_matrix(p, g) || !takes_operands(p))
         return FERRY_EUNSUPPORTED;
     p->kind = &product;
     if (reads_in_place(p) && g->k % g->loops->group == 0)
@@ -335,6 +364,62 @@ int cpu_integer_inner_product_plan(struct cpu_op *p)
     divide(p, true);
     return 0;
 }
+
+/* ---- BF16 ------------------------------------------------------------------------------------ */
+
+static bool can_be_bf16(const struct cpu_op *p)
+{
+    const struct cpu_window *w = &p->plan.convolution.window;
+    bool is_row = p->op.kind == FERRY_OP_INNER_PRODUCT;
+    struct cpu_op own;
+
+    if (!p->pairs || !cpu_integer_bf16 || !(p->op.math & FERRY_MATH_BF16) || p->is_empty ||
+        p->op.pass != FERRY_PASS_FORWARD || !(p->op.constants & 2) ||
+        cpu_epilogue_taken(p, true) < p->op.n_epilogue || p->op.out[0].stride[1] > 1)
+        return false;
+    own = *p;
+    own.integer.loops = cpu_integer_bf16;
+    if (is_row)
+        return find_matrix(&own, &own.integer) && takes_operands(&own);
+    find_shape(&own, &own.integer);
+    return !p->plan.convolution.is_transposed && w->x[1] <= 1 && takes_operands(&own) &&
+           (own.integer.groups == 1 || own.integer.n >= cpu_integer_bf16->columns / 2);
+}
+
+/*
+ * Whether a convolution's product of BF16 takes less time than F32's best method: an instruction
+ * multiplies twice as many numbers, and panels have two vectors of columns.
+ */
+static bool gains_by_bf16(const struct cpu_op *p)
+{
+    int64_t n = p->plan.convolution.window.outputs / p->op.params.window.group;
+    int64_t panel = 2 * p->loops->lanes, columns = (n + panel - 1) / panel * panel;
+
+    return 0.5 * (double)columns < cpu_winograd_cost(p) * (double)n;
+}
+
+bool cpu_integer_bf16_plan(struct cpu_op *p)
+{
+    struct cpu_integer *g = &p->integer;
+    bool is_row = p->op.kind == FERRY_OP_INNER_PRODUCT;
+
+    if (!can_be_bf16(p) || (!is_row && !gains_by_bf16(p)))
+        return false;
+    p->kind = &product;
+    p->answer.math = FERRY_MATH_BF16;
+    g->loops = cpu_integer_bf16;
+    if (is_row) {
+        find_matrix(p, g);
+        g->source = CPU_INTEGER_GATHERED;
+        divide(p, true);
+    } else {
+        find_shape(p, g);
+        divide(p, choose_source(p));
+    }
+    return true;
+}
+
+/* ---- packing --------------------------------------------------------------------------------- */
 
 static void product_prepare(struct cpu_device *d, const struct cpu_op *p, const void *const *in,
                             void *packed)
@@ -370,7 +455,8 @@ static bool takes_store(const struct cpu_integer_run *r, int64_t columns)
 {
     const struct cpu_integer_loops *loops = r->op->integer.loops;
 
-    return loops->stores && r->is_simple && r->store.is_ordered && columns >= loops->columns;
+    return loops->stores && r->is_simple && columns >= loops->columns &&
+           (r->store.is_ordered || r->store.dtype == FERRY_F32);
 }
 
 /* Computes a line of a panel. */

@@ -26,16 +26,16 @@ static char *bring_channels(const struct cpu_op *p, const char *x, int64_t step,
     const struct cpu_integer *g = &p->integer;
     int64_t size = size_of(g);
 
-    if (step == 1 && size == 1 && g->shift == 0) {
-        memcpy(to, x, (size_t)n);
-        return to + n;
+    if (step == 1 && size == g->x_size && g->shift == 0) {
+        memcpy(to, x, (size_t)(n * size));
+        return to + n * size;
     }
     if (step == 1 || n == 1) {
         g->loops->bring(n, x, g->is_signed, to);
         return to + n * size;
     }
     for (int64_t i = 0; i < n; i++, to += size)
-        g->loops->bring(1, x + i * step, g->is_signed, to);
+        g->loops->bring(1, x + i * step * g->x_size, g->is_signed, to);
     return to;
 }
 
@@ -53,7 +53,7 @@ static char *bring_line(const struct cpu_op *p, const char *x, int64_t left, int
                         char *to)
 {
     const struct cpu_window *w = &p->plan.convolution.window;
-    int64_t step = w->dilation[2], taps = w->kernel[2], first = 0, end;
+    int64_t step = w->dilation[2], taps = w->kernel[2], size = p->integer.x_size, first = 0, end;
 
     if (left < 0)
         first = least((-left + step - 1) / step, taps);
@@ -62,10 +62,11 @@ static char *bring_line(const struct cpu_op *p, const char *x, int64_t left, int
     if (first)
         to = bring_zeros(&p->integer, first * channels, to);
     if (step == 1 && w->x[4] == channels && (w->x[1] == 1 || channels == 1))
-        to = bring_channels(p, x + (left + first) * w->x[4], 1, (end - first) * channels, to);
+        to = bring_channels(p, x + (left + first) * w->x[4] * size, 1, (end - first) * channels,
+                            to);
     else
         for (int64_t i = first; i < end; i++)
-            to = bring_channels(p, x + (left + i * step) * w->x[4], w->x[1], channels, to);
+            to = bring_channels(p, x + (left + i * step) * w->x[4] * size, w->x[1], channels, to);
     return end < taps ? bring_zeros(&p->integer, (taps - end) * channels, to) : to;
 }
 
@@ -77,7 +78,8 @@ static void bring_patch(const struct cpu_integer_run *r, int64_t group,
     const struct cpu_integer *g = &p->integer;
     const struct cpu_integer_pixel at = *pixel;
     int64_t channels = w->channels / g->groups, line = w->kernel[2] * channels;
-    const char *x = (const char *)r->args->in[0] + at.image * w->x[0] + group * channels * w->x[1];
+    const char *x = (const char *)r->args->in[0] +
+                    (at.image * w->x[0] + group * channels * w->x[1]) * g->x_size;
 
     for (int64_t i = 0; i < w->kernel[0]; i++)
         for (int64_t j = 0; j < w->kernel[1]; j++) {
@@ -87,7 +89,7 @@ static void bring_patch(const struct cpu_integer_run *r, int64_t group,
             if (deep < 0 || deep >= w->in[0] || high < 0 || high >= w->in[1])
                 to = bring_zeros(g, line, to);
             else
-                to = bring_line(p, x + deep * w->x[2] + high * w->x[3],
+                to = bring_line(p, x + (deep * w->x[2] + high * w->x[3]) * g->x_size,
                                 at.at[2] * w->stride[2] - w->pad[2], channels, to);
         }
     bring_zeros(g, g->k_groups * g->loops->group - g->k, to);
@@ -111,7 +113,8 @@ static void bring_rows(const struct cpu_integer_run *r, int64_t group, int64_t f
     }
     for (int64_t i = 0; i < rows; i++)
         bring_zeros(g, g->k_groups * g->loops->group - g->k,
-                    bring_channels(p, x + (first + i) * g->x_row, 1, g->k, to + i * g->a_row));
+                    bring_channels(p, x + (first + i) * g->x_row * g->x_size, 1, g->k,
+                                   to + i * g->a_row));
 }
 
 void cpu_integer_gather(const struct cpu_integer_run *r, int64_t group, int64_t first,
@@ -168,7 +171,7 @@ static void copy_line(const struct cpu_op *p, const char *x, int64_t channels, c
         to = bring_channels(p, x, 1, middle * channels, to);
     else
         for (int64_t i = 0; i < middle; i++)
-            to = bring_channels(p, x + i * w->x[4], w->x[1], channels, to);
+            to = bring_channels(p, x + i * w->x[4] * g->x_size, w->x[1], channels, to);
     bring_zeros(g, (pixels - left - middle) * channels, to);
 }
 
@@ -181,7 +184,7 @@ void cpu_integer_copy(const struct cpu_integer_run *r, int64_t group, int64_t fi
     int64_t image = cpu_integer_copied_line(w, w->out[1]), channels = w->channels / g->groups;
     int64_t line = cpu_integer_copied_line(w, first);
     int64_t end = cpu_integer_copied_line(w, first + lines - 1) + reach_of(w);
-    const char *x = (const char *)r->args->in[0] + group * channels * w->x[1];
+    const char *x = (const char *)r->args->in[0] + group * channels * w->x[1] * g->x_size;
 
     for (; line < end; line++, to += g->line_bytes) {
         int64_t high = line % image - w->pad[1];
@@ -189,7 +192,7 @@ void cpu_integer_copy(const struct cpu_integer_run *r, int64_t group, int64_t fi
         if (high < 0 || high >= w->in[1])
             bring_zeros(g, g->line_bytes / size_of(g), to);
         else
-            copy_line(p, x + line / image * w->x[0] + high * w->x[3], channels, to);
+            copy_line(p, x + (line / image * w->x[0] + high * w->x[3]) * g->x_size, channels, to);
     }
     memset(to, 0, CPU_INTEGER_BEYOND);
 }

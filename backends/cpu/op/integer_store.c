@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The steps that follow the sums of operations with bytes. */
+/* The steps that follow the sums of operations with bytes, and of products of BF16. */
 
 /* ---- positions ------------------------------------------------------------------------------ */
 
@@ -115,6 +115,10 @@ static void store_by_steps(const struct cpu_integer_run *r, int64_t column, int6
             one.operand = (const float *)r->args->in[s->operand] + column * one.stride;
         }
         p->loops->step(&one, columns, v);
+    }
+    if (p->op.out[0].dtype == FERRY_F32 && (step == 1 || columns == 1)) {
+        memcpy(place->y + column * step * size, v, (size_t)(columns * size));
+        return;
     }
     plain.dtype = p->op.out[0].dtype;
     loops->convert(&plain, columns, FERRY_F32, v, out);

@@ -108,6 +108,9 @@ static void find_turn(const ferry_operand *x, struct cpu_turn *out)
         out->rank = 0;
 }
 
+/* The number of rows up to which a product of BF16 reads them in place and rounds a tile's. */
+#define FEW_ROWS 32
+
 static int inner_product_plan(struct cpu_op *p)
 {
     const ferry_operand *x = &p->op.in[0], *y = &p->op.out[0];
@@ -130,6 +133,8 @@ static int inner_product_plan(struct cpu_op *p)
     g->m = y->shape[0];
     g->n = y->shape[1];
     g->k = p->op.in[1].shape[1];
+    if (g->m > FEW_ROWS && cpu_integer_bf16_plan(p))
+        return 0;
     cpu_op_choose_form(p, g);
     plan_product(p, cpu_epilogue_taken(p, true), 1);
     return 0;

@@ -82,11 +82,13 @@ static uint64_t form_of(const struct cpu_op *p)
 {
     const struct cpu_integer *g = &p->integer;
 
+    if (g->m)
+        return (uint64_t)g->spans << 8 | (uint64_t)g->loops->group << 1 | (g->shift != 0);
     if (p->answer.math & FERRY_MATH_BF16)
         return (uint64_t)(p->op.kind == FERRY_OP_CONVOLUTION ? p->plan.convolution.gemm.form
                                                              : p->plan.matrix.gemm.form)
-               << 16;
-    return g->m ? (uint64_t)g->spans << 8 | (uint64_t)g->loops->group << 1 | (g->shift != 0) : 0;
+               << 60;
+    return 0;
 }
 
 void cpu_op_choose_form(struct cpu_op *p, struct cpu_gemm *g)

@@ -79,6 +79,25 @@ static double cost_of(const struct cpu_window *w, int64_t side)
             (side == 1 ? 0 : (double)c.tiles * CHANGE * (double)(w->channels + w->outputs)));
 }
 
+/* The side of the tiles; 1: a product of patches. */
+static int64_t side_of(const struct cpu_op *p)
+{
+    const struct cpu_window *w = &p->plan.convolution.window;
+    int64_t side;
+
+    if (!can(p))
+        return 1;
+    side = cost_of(w, 4) < cost_of(w, 2) ? 4 : 2;
+    return cost_of(w, side) > 0.85 * cost_of(w, 1) ? 1 : side;
+}
+
+double cpu_winograd_cost(const struct cpu_op *p)
+{
+    const struct cpu_window *w = &p->plan.convolution.window;
+
+    return side_of(p) == 1 ? 1 : cost_of(w, side_of(p)) / cost_of(w, 1);
+}
+
 static void cut_tasks(struct cpu_op *p)
 {
     struct cpu_winograd *c = &p->plan.convolution.winograd;
@@ -105,13 +124,10 @@ void cpu_winograd_plan(struct cpu_op *p)
     const struct cpu_window *w = &p->plan.convolution.window;
     struct cpu_winograd *c = &p->plan.convolution.winograd;
     struct cpu_gemm *g = &p->plan.convolution.gemm;
-    int64_t side;
+    int64_t side = side_of(p);
     uint64_t workspace;
 
-    if (!can(p))
-        return;
-    side = cost_of(w, 4) < cost_of(w, 2) ? 4 : 2;
-    if (cost_of(w, side) > 0.85 * cost_of(w, 1))
+    if (side == 1)
         return;
     cut_tiles(w, side, c);
     g->k = w->channels; /* the product at one point */
