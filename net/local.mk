@@ -254,6 +254,8 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/passes/integers.c \
 	%D%/passes/integers.h \
 	%D%/passes/quantize.c \
+	%D%/passes/quantize_classes.c \
+	%D%/passes/quantize_classes.h \
 	%D%/passes/quantize_items.c \
 	%D%/passes/quantize_items.h \
 	%D%/passes/fuse.c \

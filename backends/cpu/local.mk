@@ -57,6 +57,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/integer_avx512.c \
 	%D%/op/integer_bf16.c \
 	%D%/op/integer_depthwise.c \
+	%D%/op/integer_affine_impl.h \
 	%D%/op/integer_depthwise_impl.h \
 	%D%/op/integer_dotprod.c \
 	%D%/op/integer_i8mm.c \

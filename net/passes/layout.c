@@ -39,12 +39,13 @@ static bool prefers_last(const struct ferry__item *item)
            item->op.n_out == 1;
 }
 
-/* Whether an item copies a value of another dtype element by element. */
+/* Whether an item converts a value element by element: to another dtype, or by its epilogue. */
 static bool is_conversion(const struct ferry__item *item)
 {
     const ferry_operand *x = &item->op.in[0], *y = &item->op.out[0];
 
-    return item->op.kind == FERRY_OP_STRIDED_COPY && x->dtype != y->dtype && x->rank == y->rank &&
+    return item->op.kind == FERRY_OP_STRIDED_COPY && x->rank == y->rank &&
+           (x->dtype != y->dtype || item->op.n_epilogue) &&
            !memcmp(x->shape, y->shape, x->rank * sizeof *x->shape);
 }
 

@@ -172,29 +172,45 @@ bool ferry__item_is_affine(const struct ferry__program *p, const struct ferry__i
            op->n_epilogue <= 1 && (!op->n_epilogue || is_bound(&op->epilogue[0]));
 }
 
-void ferry__affine_describe(const struct ferry__program *p, const struct ferry__item *item,
-                            struct ferry__grid out, ferry_op_desc *op)
+static ferry_op_step power_of(double factor, double term)
+{
+    return (ferry_op_step){
+        .step = FERRY_STEP_UNARY, .function = FERRY_UNARY_POWER, .a = 1, .b = factor, .c = term
+    };
+}
+
+/* Whether a step only bounds its values from below by 0, as integers of the grid do. */
+static bool is_implied(const ferry_op_step *s, struct ferry__grid out)
+{
+    return s->function == FERRY_UNARY_RELU && out.dtype == FERRY_U8 && out.zero == 0;
+}
+
+bool ferry__affine_describe(const struct ferry__program *p, const struct ferry__item *item,
+                            struct ferry__grid in, struct ferry__grid out, ferry_op_desc *op)
 {
     const struct ferry__value *v = &p->values[item->in[0].value];
-    uint32_t n = item->op.n_in - 1, k;
+    ferry_op_step step[FERRY_OP_EPILOGUE + 1];
+    uint32_t n = 0, k;
 
     ferry_op_desc_init(op, FERRY_OP_STRIDED_COPY);
     op->n_in = item->op.n_in;
     op->n_out = 1;
-    op->in[0] = ferry_operand_make(FERRY_F32, v->shape, v->rank, NULL);
+    op->in[0] = ferry_operand_make((ferry_dtype)in.dtype, v->shape, v->rank, NULL);
     op->out[0] = ferry_operand_make((ferry_dtype)out.dtype, v->shape, v->rank, NULL);
     op->constants = item->op.constants;
-    for (k = 0; k < n; k++) {
-        op->in[1 + k] = ferry_operand_make(FERRY_F32, &v->shape[1], 1, NULL);
-        op->epilogue[k] =
-            (ferry_op_step){ .step = k ? FERRY_STEP_SHIFT : FERRY_STEP_SCALE, .operand = 1 + k };
+    if (in.dtype != FERRY_F32)
+        step[n++] = power_of((double)in.scale, -(double)in.zero * (double)in.scale);
+    for (k = 1; k < item->op.n_in; k++) {
+        op->in[k] = ferry_operand_make(FERRY_F32, &v->shape[1], 1, NULL);
+        step[n++] =
+            (ferry_op_step){ .step = k > 1 ? FERRY_STEP_SHIFT : FERRY_STEP_SCALE, .operand = k };
     }
-    if (item->op.n_epilogue)
-        op->epilogue[n++] = item->op.epilogue[0];
-    op->epilogue[n++] = (ferry_op_step){ .step = FERRY_STEP_UNARY,
-                                         .function = FERRY_UNARY_POWER,
-                                         .a = 1,
-                                         .b = 1 / (double)out.scale,
-                                         .c = (double)out.zero };
+    if (item->op.n_epilogue && !is_implied(&item->op.epilogue[0], out))
+        step[n++] = item->op.epilogue[0];
+    step[n++] = power_of(1 / (double)out.scale, (double)out.zero);
+    if (n > FERRY_OP_EPILOGUE)
+        return false;
+    memcpy(op->epilogue, step, n * sizeof *step);
     op->n_epilogue = n;
+    return true;
 }

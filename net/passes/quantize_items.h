@@ -35,10 +35,14 @@ int ferry__product_gains(const struct ferry__item *item, const ferry_op_desc *op
 
 /*
  * Whether an item is a scale and a shift of each channel of a value, and no more than bounds after
- * it, into another value: BatchNorm, Scale and ReLU. Then describes it as a copy to integers.
+ * it, into another value: BatchNorm, Scale and ReLU.
  */
 bool ferry__item_is_affine(const struct ferry__program *p, const struct ferry__item *item);
-void ferry__affine_describe(const struct ferry__program *p, const struct ferry__item *item,
-                            struct ferry__grid out, ferry_op_desc *op);
+/*
+ * Describes such an item as a copy from the grid `in`, which may be that of F32 values, to
+ * integers; false if that takes more steps than an operation has.
+ */
+bool ferry__affine_describe(const struct ferry__program *p, const struct ferry__item *item,
+                            struct ferry__grid in, struct ferry__grid out, ferry_op_desc *op);
 
 #endif

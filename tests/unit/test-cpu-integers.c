@@ -395,14 +395,18 @@ static void conversions_of_integers_agree_with_the_oracle(void)
 static void scales_and_shifts_of_channels_agree_with_the_oracle(void)
 {
     for (int i = 0; i < 60; i++) {
-        const int64_t shape[4] = { 2, 1 + rig_random(90), 1 + rig_random(9), 1 + rig_random(30) };
+        const int64_t shape[4] = { 2, 1 + rig_random(150), 1 + rig_random(9), 1 + rig_random(20) };
         int layout = i % 2 ? RIG_LAST : (int)rig_random(RIG_LAYOUTS);
-        int scales = rig_random(4) > 0, shifts = !scales || rig_random(2);
+        int scales = rig_random(4) > 0, shifts = !scales || rig_random(4);
         struct rig r;
 
         rig_begin(&r, FERRY_OP_STRIDED_COPY);
-        add_in(&r, rig_random(4) ? FERRY_F32 : bytes(), layout, 4, shape);
+        add_in(&r, rig_random(2) ? FERRY_F32 : bytes(), layout, 4, shape);
         rig_out(&r, bytes(), i % 2 ? RIG_LAST : (int)rig_random(RIG_LAYOUTS), 4, shape);
+        if (r.op.in[0].dtype != FERRY_F32) { /* the grid of its integers */
+            rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_POWER, 1, ldexp(1, (int)rig_random(3) - 2));
+            r.op.epilogue[0].c = (double)rig_random(9) - 4;
+        }
         if (scales)
             add_step(&r, FERRY_STEP_SCALE, 0, 2);
         if (shifts)
@@ -411,8 +415,8 @@ static void scales_and_shifts_of_channels_agree_with_the_oracle(void)
             rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_RELU, 0, 0);
         else if (rig_random(2))
             rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_CLIP, -40, 90.5);
-        if (rig_random(4))
-            rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_POWER, 1, 0.5);
+        if (rig_random(4) && r.op.n_epilogue < FERRY_OP_EPILOGUE)
+            rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_POWER, 1, rig_random(8) ? 0.5 : -0.5);
         run(&r);
     }
     check_taken(60);

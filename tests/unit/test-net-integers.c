@@ -67,6 +67,16 @@ static const struct pattern patterns[] = {
                   LAYER("n", "Scale", "bottom: 'j'", "n", "scale_param { bias_term: true }")
                       RELU("t", "n") CONV("f", "n", "y", "17", "1", ""),
       25 },
+    { "two branches that only a normalisation and an average read",
+      INPUT CONV("c", "x", "a", "32", "1", "") CONV("d", "a", "b", "33", "1", "")
+          CONV("e", "a", "c", "70", "3", "pad: 1") LAYER("j", "Concat", PAIR("b", "c"), "j", "")
+              LAYER("n", "Scale", "bottom: 'j'", "n", "scale_param { bias_term: true }")
+                  RELU("t", "n") CONV("f", "n", "g", "17", "1", "")
+                      LAYER("p", "Pooling", "bottom: 'g'", "p",
+                            "pooling_param { pool: AVE kernel_size: 2 stride: 2 }")
+                          LAYER("m", "Scale", "bottom: 'p'", "m", "scale_param { bias_term: true }")
+                              RELU("u", "m") CONV("h", "m", "y", "19", "1", ""),
+      25 },
     { "a sum of branches",
       INPUT CONV("c", "x", "a", "32", "1", "") RELU("r", "a")
           CONV("d", "a", "b", "32", "3", "pad: 1") LAYER("j", "Eltwise", PAIR("a", "b"), "j", "")
@@ -397,6 +407,56 @@ static void new_weights_are_rounded_again(void)
     close_both(b);
 }
 
+#define BRANCHES                                                                               \
+    INPUT CONV("c", "x", "a", "32", "1", "") RELU("r", "a") CONV("d", "a", "b", "33", "1", "") \
+        CONV("e", "a", "c", "20", "3", "pad: 1") LAYER("j", "Concat", PAIR("b", "c"), "j", "")
+#define NORMALISED                                                             \
+    LAYER("n", "Scale", "bottom: 'j'", "n", "scale_param { bias_term: true }") \
+    RELU("t", "n") CONV("f", "n", "y", "17", "1", "")
+
+/* The ratio with these ranges of blobs instead of those that the net needs. */
+static double run_with(const char *text, const char *const *names, const float *most)
+{
+    struct both b = open_both(text, false);
+    double db;
+    int i;
+
+    for (i = 0; names[i]; i++)
+        CU_ASSERT_EQUAL(ferry_net_set_range(b.integer, names[i], -most[i], most[i]), 0);
+    db = run(b);
+    close_both(b);
+    return db;
+}
+
+/* Stored as integers, they are clamped to a range that is too small. */
+static void values_that_only_scales_and_averages_read_are_integers(void)
+{
+    static const char *const joined[] = { "b", "c", "j", NULL }, *const pooled[] = { "a", NULL };
+    static const float small[] = { 0.01f, 0.01f, 0.01f };
+
+    if (!has_integers())
+        return;
+    CU_ASSERT(run_with(BRANCHES NORMALISED, joined, small) < 10);
+    CU_ASSERT(run_with(INPUT CONV("c", "x", "a", "32", "3", "")
+                           LAYER("p", "Pooling", "bottom: 'a'", "p",
+                                 "pooling_param { pool: AVE kernel_size: 2 }")
+                               CONV("d", "p", "y", "40", "1", ""),
+                       pooled, small) < 10);
+}
+
+/* So are those of parts whose ranges differ much: the common scale would cost too many bits. */
+static void values_that_others_read_stay_f32(void)
+{
+    static const char *const joined[] = { "b", "c", "j", NULL };
+    static const float small[] = { 0.01f, 0.01f, 0.01f }, wide[] = { 0.01f, 1e4f, 1e4f };
+
+    if (!has_integers())
+        return;
+    CU_ASSERT(run_with(BRANCHES LAYER("h", "TanH", "bottom: 'j'", "z", "") NORMALISED, joined,
+                       small) > 25);
+    CU_ASSERT(run_with(BRANCHES NORMALISED, joined, wide) > 25);
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(integer_nets_are_close_to_f32),
     FERRY_TEST(one_product_is_within_its_bound),
@@ -405,6 +465,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(ranges_can_be_ignored_and_removed),
     FERRY_TEST(a_depthwise_convolution_that_reads_f32_stays_f32),
     FERRY_TEST(new_weights_are_rounded_again),
+    FERRY_TEST(values_that_only_scales_and_averages_read_are_integers),
+    FERRY_TEST(values_that_others_read_stay_f32),
 };
 
 int main(int argc, char **argv)

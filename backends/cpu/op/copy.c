@@ -19,6 +19,8 @@
 #define FEW 8
 /* The pixels whose planes are interleaved before they become bytes. */
 #define PIXELS 256
+/* The bytes that a conversion with scale and shift counts for an element; it is not just moved. */
+#define BYTES_OF_AFFINE 5
 
 struct copy {
     uint32_t x_dtype, y_dtype;
@@ -32,6 +34,7 @@ struct copy {
     struct cpu_integer_store store;
     const float *vector[2]; /* scale and shift */
     int64_t vector_step[2];
+    int64_t channels, x_next, y_next; /* for pixels; the distances from one to the next, in bytes */
 };
 
 #define MOVE(type)                                        \
@@ -133,6 +136,11 @@ static bool is_arithmetic(const struct cpu_op *p)
 
 enum { SCALE, SHIFT, BOUNDS, AFFINE, STEPS }; /* in the order in which they can be computed */
 
+static bool is_affine(const ferry_op_step *s)
+{
+    return s->step == FERRY_STEP_UNARY && s->function == FERRY_UNARY_POWER && s->a == 1;
+}
+
 /* Whether an operand has a number for each channel of y, without gaps. */
 static bool is_vector(const struct cpu_op *p, const ferry_operand *o)
 {
@@ -150,7 +158,7 @@ static int step_of(const struct cpu_op *p, const ferry_op_step *s, struct cpu_in
     }
     if (s->step != FERRY_STEP_UNARY)
         return STEPS;
-    if (s->function == FERRY_UNARY_POWER && s->a == 1) {
+    if (is_affine(s)) {
         out->factor = (float)s->b;
         out->term = (float)s->c;
         return AFFINE;
@@ -168,17 +176,22 @@ static int step_of(const struct cpu_op *p, const ferry_op_step *s, struct cpu_in
 
 /*
  * Sets the store, and the inputs with scale and shift, −1 without; returns whether the steps are
- * supported.
+ * supported. A factor and a term before the scale are those of the integers of x.
  */
 static bool find_steps(const struct cpu_op *p, struct cpu_integer_store *out, int *vector)
 {
+    const ferry_op_step *first = &p->op.epilogue[0];
+    bool is_before = p->op.n_in > 1 && is_affine(first);
     int last = -1;
 
-    *out = (struct cpu_integer_store){
-        .dtype = p->op.out[0].dtype, .least = -INFINITY, .most = INFINITY, .factor = 1
-    };
+    *out = (struct cpu_integer_store){ .dtype = p->op.out[0].dtype,
+                                       .least = -INFINITY,
+                                       .most = INFINITY,
+                                       .factor = 1,
+                                       .x_factor = is_before ? (float)first->b : 1,
+                                       .x_term = is_before ? (float)first->c : 0 };
     vector[SCALE] = vector[SHIFT] = -1;
-    for (uint32_t i = 0; i < p->op.n_epilogue; i++) {
+    for (uint32_t i = is_before; i < p->op.n_epilogue; i++) {
         int step = step_of(p, &p->op.epilogue[i], out);
 
         if (step <= last || step == STEPS)
@@ -235,6 +248,45 @@ static void affine_row(void *arg, const int64_t *offset, int64_t n)
         c->integer->affine(&c->store, count, c->x_dtype, from, scale, shift, to);
         move(c->y_size, count, (char *)to, 1, y + first * c->y_step * c->y_size, c->y_step);
     }
+}
+
+/*
+ * Whether channels are contiguous in all operands, and the steps are ordered; then makes *out the
+ * walk over the pixels.
+ */
+static bool has_pixels(const struct copy *c, const struct cpu_walk *w, struct cpu_walk *out)
+{
+    uint32_t last = w->rank - 1;
+
+    if (!c->store.is_ordered || w->rank < 2 || w->count <= 0)
+        return false;
+    for (uint32_t k = 0; k < 4; k++)
+        if (w->stride[k][last] != 1)
+            return false;
+    for (uint32_t i = 0; i < last; i++)
+        if (w->stride[2][i] != 0 || w->stride[3][i] != 0)
+            return false;
+    *out = *w;
+    out->rank--;
+    out->count /= w->shape[last];
+    return true;
+}
+
+static void affine_pixels(void *arg, const int64_t *offset, int64_t n)
+{
+    const struct copy *c = arg;
+    const struct cpu_integer_pixels pixels = { .store = &c->store,
+                                               .count = n,
+                                               .channels = c->channels,
+                                               .x_next = c->x_next,
+                                               .y_next = c->y_next,
+                                               .x_dtype = c->x_dtype,
+                                               .x = c->x + offset[1] * c->x_size,
+                                               .y = c->y + offset[0] * c->y_size,
+                                               .scale = c->vector[SCALE],
+                                               .shift = c->vector[SHIFT] };
+
+    c->integer->pixels(&pixels);
 }
 
 /* ---- planes --------------------------------------------------------------------------------- */
@@ -335,6 +387,22 @@ static void begin_arithmetic(struct copy *c, const struct cpu_op *p, const struc
     }
 }
 
+/* Scales and shifts channels, of whole pixels if possible. */
+static void affine_run(struct cpu_device *d, const struct cpu_walk *w, struct copy *c)
+{
+    struct cpu_walk pixels;
+
+    cpu_integer_find_order(&c->store);
+    if (!has_pixels(c, w, &pixels)) {
+        walk_all(w, d->workers, c->x_size + c->y_size, affine_row, c);
+        return;
+    }
+    c->channels = w->shape[w->rank - 1];
+    c->x_next = walk_step(&pixels, 1) * c->x_size;
+    c->y_next = walk_step(&pixels, 0) * c->y_size;
+    walk_all(&pixels, d->workers, c->channels * BYTES_OF_AFFINE, affine_pixels, c);
+}
+
 static void copy_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args)
 {
     const struct cpu_walk *w = &p->plan.walk;
@@ -353,7 +421,7 @@ static void copy_run(struct cpu_device *d, const struct cpu_op *p, const struct 
     if (is_arithmetic(p))
         begin_arithmetic(&c, p, args);
     if (has_vectors(p)) {
-        walk_all(w, d->workers, c.x_size + c.y_size, affine_row, &c);
+        affine_run(d, w, &c);
         return;
     }
     if (is_interleaved(p, &pixels)) {

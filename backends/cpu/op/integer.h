@@ -43,6 +43,7 @@ struct cpu_integer_store {
     bool adds;
     uint32_t add_dtype, dtype; /* FERRY_F32, FERRY_I8 or FERRY_U8 */
     float least, most, factor, term;
+    float x_factor, x_term; /* of `affine` only: x is first x·x_factor + x_term */
     /*
      * For a positive factor, which does not change the order of numbers: the steps from the clip on
      * are x·factor + term, clipped to low … high, whose range is within that of the dtype.
@@ -106,6 +107,19 @@ struct cpu_integer_line {
     uint8_t *y;
 };
 
+/*
+ * Pixels whose channels are scaled and shifted, then stored as bytes; the store is ordered, and has
+ * no bias, scale and addition. The distances are in bytes.
+ */
+struct cpu_integer_pixels {
+    const struct cpu_integer_store *store;
+    int64_t count, channels, x_next, y_next;
+    uint32_t x_dtype;
+    const char *x;
+    char *y;
+    const float *scale, *shift; /* one value per channel */
+};
+
 struct cpu_integer_loops {
     int64_t columns; /* the number of columns of a panel */
     int64_t rows;    /* the maximum number of rows of a tile */
@@ -128,9 +142,14 @@ struct cpu_integer_loops {
     /* Converts n contiguous elements of `dtype` with the clip, factor and term of `s`. */
     void (*convert)(const struct cpu_integer_store *s, int64_t n, uint32_t dtype, const void *x,
                     void *y);
-    /* The same after x·scale + shift, whose factors are given for each element. */
+    /*
+     * The same after (x·x_factor + x_term)·scale + shift, with scale and shift given for each
+     * element.
+     */
     void (*affine)(const struct cpu_integer_store *s, int64_t n, uint32_t dtype, const void *x,
                    const float *scale, const float *shift, void *y);
+    /* The same for pixels with contiguous channels. */
+    void (*pixels)(const struct cpu_integer_pixels *p);
     /* `most` writes the maxima of a window, in the dtype of x; `total` writes the sums. */
     void (*most)(const struct cpu_integer_pool *p, uint8_t *y);
     void (*total)(const struct cpu_integer_pool *p, int32_t *y);
@@ -219,6 +238,8 @@ int cpu_integer_pool_plan(struct cpu_op *p);
  * step.
  */
 bool cpu_integer_affine(const struct cpu_op *p, struct cpu_integer_store *out);
+/* Sets `is_ordered` and its bounds by the other members of a store (integer_store.c). */
+void cpu_integer_find_order(struct cpu_integer_store *s);
 
 static inline bool cpu_is_integer(const ferry_operand *o)
 {

@@ -179,13 +179,24 @@ INLINE struct NAME(clip) NAME(integer_clip)(const struct cpu_integer_store *s)
     return (struct NAME(clip)){ SPLAT(s->least), SPLAT(s->most), SPLAT(s->factor), SPLAT(s->term) };
 }
 
-/* Clips, scales and stores `n` floats. */
-INLINE void NAME(integer_put)(uint32_t dtype, const struct NAME(clip) * c, vec v, int64_t n,
-                              void *y)
+/* Rounds and stores `n` floats as bytes of the dtype, whose range they are in. */
+INLINE void NAME(integer_round)(uint32_t dtype, vec v, int64_t n, void *y)
 {
     uint8_t last[LANES];
     void *p = n < LANES ? last : y;
 
+    if (dtype == FERRY_U8)
+        PUT_U8(p, v);
+    else
+        PUT_I8(p, v);
+    if (n < LANES)
+        memcpy(y, last, (size_t)n);
+}
+
+/* Clips, scales and stores `n` floats. */
+INLINE void NAME(integer_put)(uint32_t dtype, const struct NAME(clip) * c, vec v, int64_t n,
+                              void *y)
+{
     v = FMA(CLIP(v, c->least, c->most), c->factor, c->term);
     if (dtype == FERRY_F32) {
         if (n == LANES)
@@ -195,15 +206,9 @@ INLINE void NAME(integer_put)(uint32_t dtype, const struct NAME(clip) * c, vec v
         return;
     }
     v = KNOWN(v);
-    if (dtype == FERRY_U8) {
-        v = CLIP(v, SPLAT(0.0f), SPLAT(255.0f));
-        PUT_U8(p, v);
-    } else {
-        v = CLIP(v, SPLAT(-128.0f), SPLAT(127.0f));
-        PUT_I8(p, v);
-    }
-    if (n < LANES)
-        memcpy(y, last, (size_t)n);
+    v = dtype == FERRY_U8 ? CLIP(v, SPLAT(0.0f), SPLAT(255.0f))
+                          : CLIP(v, SPLAT(-128.0f), SPLAT(127.0f));
+    NAME(integer_round)(dtype, v, n, y);
 }
 
 INLINE int64_t NAME(integer_size)(uint32_t dtype)
@@ -446,23 +451,6 @@ TARGET static void NAME(integer_convert)(const struct cpu_integer_store *s, int6
     }
 }
 
-TARGET static void NAME(integer_affine)(const struct cpu_integer_store *s, int64_t n,
-                                        uint32_t dtype, const void *x, const float *scale,
-                                        const float *shift, void *y)
-{
-    const int64_t x_size = NAME(integer_size)(dtype), size = NAME(integer_size)(s->dtype);
-    const struct NAME(clip) clip = NAME(integer_clip)(s);
-
-    for (int64_t i = 0; i < n; i += LANES) {
-        int64_t some = n - i < LANES ? n - i : LANES;
-        vec v = NAME(integer_load)(dtype, (const char *)x + i * x_size, some);
-        vec factor = some < LANES ? LOAD_SOME(scale + i, some) : LOAD(scale + i);
-        vec term = some < LANES ? LOAD_SOME(shift + i, some) : LOAD(shift + i);
-
-        NAME(integer_put)(s->dtype, &clip, FMA(v, factor, term), some, (char *)y + i * size);
-    }
-}
-
 /* ---- pooling -------------------------------------------------------------------------------- */
 
 /* Repeats a statement for each element x of the window, of channel `at`. */
@@ -524,6 +512,7 @@ TARGET static void NAME(integer_total)(const struct cpu_integer_pool *p, int32_t
 
 #undef EACH_ELEMENT
 
+#include "integer_affine_impl.h"
 #include "integer_depthwise_impl.h"
 #endif
 
@@ -565,6 +554,7 @@ static const struct cpu_integer_loops NAME(integer_loops) = {
 #if !HAVE_BF16
     .convert = NAME(integer_convert),
     .affine = NAME(integer_affine),
+    .pixels = NAME(integer_pixels),
     .most = NAME(integer_most),
     .total = NAME(integer_total),
     .bytes = BYTES,

@@ -71,8 +71,7 @@ static float value_at(uint32_t dtype, const char *p)
                                : (float)*(const int8_t *)p;
 }
 
-/* Sets the members for steps that keep the order of numbers. */
-static void find_order(struct cpu_integer_store *s)
+void cpu_integer_find_order(struct cpu_integer_store *s)
 {
     const float low = s->dtype == FERRY_U8 ? 0 : -128, high = s->dtype == FERRY_U8 ? 255 : 127;
 
@@ -206,7 +205,7 @@ void cpu_integer_find_store(struct cpu_integer_run *r)
     r->is_simple = p->op.out[0].stride[1] == 1 || p->op.out[0].shape[1] == 1;
     for (uint32_t i = 0; i < p->op.n_epilogue && r->is_simple; i++)
         r->is_simple = take_step(r, &p->op.epilogue[i], &order);
-    find_order(&r->store);
+    cpu_integer_find_order(&r->store);
 }
 
 struct cpu_integer_place cpu_integer_place_of(const struct cpu_integer_run *r, int64_t group,
