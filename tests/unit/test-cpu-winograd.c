@@ -138,14 +138,19 @@ static void winograd_is_used_only_if_the_math_mode_allows_it(void)
     CU_ASSERT_EQUAL(plain.packed_key, may_not.packed_key);
 }
 
+/* Tasks transform their patches, or with several threads and few tiles share them. */
 static void results_do_not_depend_on_the_number_of_threads(void)
 {
-    const struct image m = { 2, 80, 100, 37, 30, { 1, 1 }, { 1, 1 } };
-    struct rig r;
+    static const struct image all[] = { { 2, 80, 100, 37, 30, { 1, 1 }, { 1, 1 } },
+                                        { 1, 96, 96, 16, 16, { 1, 1 }, { 1, 1 } } };
 
-    convolution(&r, &m, RIG_LAST, RIG_LAST, 1);
-    rig_check_threads(&r);
-    rig_end(&r);
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        struct rig r;
+
+        convolution(&r, &all[i], RIG_LAST, RIG_LAST, 1);
+        rig_check_threads(&r);
+        rig_end(&r);
+    }
 }
 
 static const ferry_test_case cases[] = {

@@ -81,6 +81,7 @@ struct cpu_winograd {
     int64_t side, points; /* side 0: Winograd is not used */
     int64_t lines, line;  /* lines: of tiles of an image; line: tiles of a line */
     int64_t tiles;        /* the number of all tiles */
+    bool owns_patches;    /* each task transforms the patches of its tiles */
     int64_t block;        /* the number of tiles whose patches are in the workspace at a time */
     int64_t rows;         /* the number of tiles of a task */
     int64_t panel_block;  /* the number of panels of a task */

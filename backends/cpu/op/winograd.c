@@ -6,8 +6,10 @@
 #include <string.h>
 
 /*
- * CONVOLUTION of F32 as products at the points of winograd.h. All threads transform the patches of
- * a block of tiles to points in the workspace; then each task computes some tiles of some panels.
+ * CONVOLUTION of F32 as products at the points of winograd.h. If the weights are few, a task
+ * transforms the patches of its tiles to points and computes all panels, so that no points move
+ * between the caches of two processors. Otherwise all threads transform the patches of a block of
+ * tiles; then each task computes some tiles of some panels.
  */
 
 /* The number of rows of a product that take as long as loading a row of weights into the cache. */
@@ -25,6 +27,12 @@
 /* The maximum number of floats of points at a time, and of tiles of a task. */
 #define MOST_POINTS   (1024 * 1024)
 #define MOST_ROWS     28
+/*
+ * The maximum number of floats of weights that each task reads, and the minimum number of tiles of
+ * a task that transforms its patches.
+ */
+#define MOST_WEIGHTS  (4 * 1024 * 1024)
+#define LEAST_ROWS    12
 
 static int64_t cut(int64_t n, int64_t most)
 {
@@ -98,21 +106,39 @@ double cpu_winograd_cost(const struct cpu_op *p)
     return side_of(p) == 1 ? 1 : cost_of(w, side_of(p)) / cost_of(w, 1);
 }
 
+/* Divides the tiles among tasks that transform their patches; false: the weights are too many. */
+static bool cut_tiles_only(struct cpu_winograd *c, struct cpu_gemm *g, int64_t rows)
+{
+    int64_t blocks = cut(cut(c->tiles, rows), g->slots) * g->slots;
+
+    if (c->points * cpu_gemm_packed(g) > MOST_WEIGHTS || c->tiles < LEAST_ROWS * g->slots)
+        return false;
+    c->owns_patches = true;
+    c->block = c->tiles;
+    c->rows = cut(c->tiles, blocks);
+    c->panel_block = g->panels;
+    g->slot_floats =
+        (c->points * c->rows + c->side * c->side) * g->panel + c->points * c->rows * c->v_row;
+    return true;
+}
+
 static void cut_tasks(struct cpu_op *p)
 {
     struct cpu_winograd *c = &p->plan.convolution.winograd;
     struct cpu_gemm *g = &p->plan.convolution.gemm;
     int64_t rows = MOST_ROWS / p->loops->rows * p->loops->rows, wanted, blocks;
 
+    g->slots = c->points * c->tiles * g->n * g->k < WORKERS_FEW_PRODUCTS ? 1 : p->threads;
     c->v_row = (g->k + 15) / 16 * 16;
     c->v_row += c->v_row % 512 == 0 ? 16 : 0; /* without this, rows would compete for lines of the
                                                * first-level cache */
+    if (cut_tiles_only(c, g, rows))
+        return;
     c->block = most(MOST_POINTS / (c->points * c->v_row) / rows, 1) * rows;
     blocks = cut(c->tiles, c->block);
     c->block = cut(c->tiles, blocks);
     c->rows = cut(c->block, cut(c->block, rows));
     c->panel_block = g->panels;
-    g->slots = c->points * c->block * g->n * g->k < WORKERS_FEW_PRODUCTS ? 1 : p->threads;
     wanted = g->slots > 1 ? 4 * (int64_t)g->slots : 1;
     while (cut(c->block, c->rows) * cut(g->panels, c->panel_block) < wanted && c->panel_block > 1)
         c->panel_block = (c->panel_block + 1) / 2;
@@ -134,7 +160,9 @@ void cpu_winograd_plan(struct cpu_op *p)
     g->form = CPU_GEMM_FLOATS;
     p->answer.math = FERRY_MATH_WINOGRAD;
     cut_tasks(p);
-    workspace = (uint64_t)(c->points * c->block * c->v_row + g->slot_floats * g->slots);
+    workspace = (uint64_t)(g->slot_floats * g->slots);
+    if (!c->owns_patches)
+        workspace += (uint64_t)(c->points * c->block * c->v_row);
     cpu_op_pack_or_not(p, 1, (uint64_t)(c->points * cpu_gemm_packed(g)) * sizeof(float),
                        workspace * sizeof(float));
 }
@@ -180,14 +208,15 @@ void cpu_winograd_pack(const struct cpu_op *p, const float *w, float *packed)
 {
     const struct cpu_winograd *c = &p->plan.convolution.winograd;
     const struct cpu_gemm *g = &p->plan.convolution.gemm;
-    const int64_t *wide = p->plan.convolution.w, point = cpu_gemm_packed(g);
+    const int64_t *wide = p->plan.convolution.w, point = g->panel * g->k;
     double at[WINOGRAD_MOST_POINTS];
 
     w += p->plan.convolution.w_first;
-    memset(packed, 0, (size_t)(c->points * point) * sizeof(*packed));
+    memset(packed, 0, (size_t)(c->points * cpu_gemm_packed(g)) * sizeof(*packed));
     for (int64_t k = 0; k < g->k; k++)
         for (int64_t o = 0; o < g->n; o++) {
-            float *to = packed + cpu_gemm_packed_at(g, k, o);
+            int64_t before = o / g->panel * (c->points - 1) * point;
+            float *to = packed + before + cpu_gemm_packed_at(g, k, o);
 
             change_kernel(p, w + o * wide[0] + k * wide[1], at);
             for (int64_t i = 0; i < c->points; i++)
@@ -216,19 +245,19 @@ static void find_tile(const struct pass *s, int64_t tile, int64_t at[3])
     at[2] = tile % s->cut->line * s->cut->side;
 }
 
-static void change_patches(void *arg, int64_t first, int64_t count, int64_t piece)
+/* Transforms the patches of tiles first … first + count − 1 of the block to points at `v`. */
+static void change_patches(const struct pass *s, int64_t first, int64_t count, float *v,
+                           int64_t v_point)
 {
-    const struct pass *s = arg;
     const struct cpu_window *w = s->window;
 
-    (void)piece;
-    for (int64_t i = first; i < first + count; i++) {
+    for (int64_t i = first; i < first + count; i++, v += s->cut->v_row) {
         struct cpu_winograd_patch patch = { .line = w->x[3],
                                             .pixel = w->x[4],
                                             .side = s->cut->side,
                                             .channels = w->channels,
-                                            .v = s->v + i * s->cut->v_row,
-                                            .v_point = s->v_point };
+                                            .v = v,
+                                            .v_point = v_point };
         int64_t at[3], from[2];
 
         find_tile(s, s->first + i, at);
@@ -240,6 +269,14 @@ static void change_patches(void *arg, int64_t first, int64_t count, int64_t piec
         patch.x = s->x + at[0] * w->x[0] + from[0] * w->x[3] + from[1] * w->x[4];
         s->op->loops->winograd_in(&patch);
     }
+}
+
+static void change_piece(void *arg, int64_t first, int64_t count, int64_t piece)
+{
+    const struct pass *s = arg;
+
+    (void)piece;
+    change_patches(s, first, count, s->v + first * s->cut->v_row, s->v_point);
 }
 
 /* Applies steps that the instruction set's store does not support, and stores. */
@@ -287,8 +324,9 @@ static void store_tile(const struct pass *s, int64_t tile, int64_t column, int64
     }
 }
 
-/* Computes the products of some tiles and one panel, at all points. */
-static void multiply(const struct pass *s, int64_t first, int64_t tiles, int64_t panel, float *m)
+/* Computes the products of some tiles, whose points are at `v`, and one panel, at all points. */
+static void multiply(const struct pass *s, const float *v, int64_t v_point, int64_t tiles,
+                     int64_t panel, float *m)
 {
     const struct cpu_gemm *g = s->run->plan;
     const struct cpu_loops *loops = s->op->loops;
@@ -303,8 +341,8 @@ static void multiply(const struct pass *s, int64_t first, int64_t tiles, int64_t
     for (int64_t point = 0; point < s->cut->points; point++) {
         int64_t left = tiles, pieces = cut(tiles, loops->rows);
 
-        tile.a = s->v + point * s->v_point + first * s->cut->v_row;
-        tile.b = s->run->b + point * s->run->b_batch + panel * g->panel * g->k;
+        tile.a = v + point * v_point;
+        tile.b = s->run->b + (panel * s->cut->points + point) * g->panel * g->k;
         tile.sums = m + point * s->cut->rows * g->panel;
         for (; pieces > 0; pieces--) {
             int64_t rows = left / pieces;
@@ -326,16 +364,23 @@ static void do_task(void *arg, int64_t number, unsigned slot)
     int64_t panel = number / blocks * s->cut->panel_block;
     int64_t end = least(g->panels, panel + s->cut->panel_block);
     float *m = s->run->scratch + (int64_t)slot * g->slot_floats;
+    float *v = s->v + first * s->cut->v_row;
+    int64_t v_point = s->v_point;
     struct cpu_winograd_sums sums = { .m_point = s->cut->rows * g->panel,
                                       .side = s->cut->side,
                                       .y = m + s->cut->points * s->cut->rows * g->panel,
                                       .y_row = g->panel };
 
+    if (s->cut->owns_patches) {
+        v = sums.y + s->cut->side * s->cut->side * g->panel;
+        v_point = s->cut->rows * s->cut->v_row;
+        change_patches(s, first, tiles, v, v_point);
+    }
     for (; panel < end; panel++) {
         int64_t column = panel * g->panel;
 
         sums.columns = least(g->n - column, g->panel);
-        multiply(s, first, tiles, panel, m);
+        multiply(s, v, v_point, tiles, panel, m);
         for (int64_t i = 0; i < tiles; i++) {
             sums.m = m + i * g->panel;
             s->op->loops->winograd_out(&sums);
@@ -358,7 +403,7 @@ void cpu_winograd_run(struct cpu_device *d, const struct cpu_op *p, const float 
                       .v_point = c->block * c->v_row };
     int64_t panels = cut(r->plan->panels, c->panel_block);
 
-    r->scratch += c->points * s.v_point;
+    r->scratch += c->owns_patches ? 0 : c->points * s.v_point;
     r->stores = cpu_gemm_make_store(r);
     for (; s.first < c->tiles; s.first += s.tiles) {
         int64_t tasks;
@@ -366,11 +411,13 @@ void cpu_winograd_run(struct cpu_device *d, const struct cpu_op *p, const float 
         s.tiles = least(c->tiles - s.first, c->block);
         tasks = cut(s.tiles, c->rows) * panels;
         if (r->plan->slots > 1) {
-            workers_run(d->workers, s.tiles, cut(s.tiles, 4 * (int64_t)r->plan->slots),
-                        change_patches, &s);
+            if (!c->owns_patches)
+                workers_run(d->workers, s.tiles, cut(s.tiles, 4 * (int64_t)r->plan->slots),
+                            change_piece, &s);
             workers_tasks(d->workers, tasks, do_task, &s);
         } else {
-            change_patches(&s, 0, s.tiles, 0);
+            if (!c->owns_patches)
+                change_patches(&s, 0, s.tiles, s.v, s.v_point);
             for (int64_t i = 0; i < tasks; i++)
                 do_task(&s, i, 0);
         }
