@@ -139,6 +139,8 @@ check_LTLIBRARIES += %D%/unit/librig.la
 	%D%/unit/op-backward.h \
 	%D%/unit/op-make.c \
 	%D%/unit/op-make.h \
+	%D%/unit/op-results.c \
+	%D%/unit/op-results.h \
 	%D%/unit/op-rig.c \
 	%D%/unit/op-rig.h
 %C%_unit_librig_la_CFLAGS = $(STD_CFLAGS)

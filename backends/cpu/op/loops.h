@@ -78,8 +78,9 @@ struct cpu_loops {
      * in double. */
     double (*sum)(const float *x, int64_t n);
     double (*dot)(const float *x, const float *y, int64_t n);
-    /* The sum of the squared differences of a row from a center, likewise. */
-    double (*deviation)(const float *x, float center, int64_t n);
+    /* The sum of the squared differences of a row from a center, likewise; *sum is that of the
+     * differences. */
+    double (*deviation)(const float *x, float center, int64_t n, double *sum);
     /* dx = scale · (dy − mean − y · product). dx may be dy or y. */
     void (*center)(const float *dy, const float *y, float mean, float product, float scale,
                    int64_t n, float *dx);

@@ -142,18 +142,21 @@ struct moments {
 };
 
 /*
- * Adds a contiguous row, while it is in a cache. Its deviations are taken from its own mean,
- * rounded, and then those of both parts from the mean of all.
+ * Adds a contiguous row, while it is in a cache. Its differences are taken from about its mean: a
+ * sum of large floats is rounded too much for the distance between the means of rows. Their sum is
+ * the exact one's correction.
  */
 static void join_row(void *arg, const int64_t *offset, int64_t n)
 {
     struct moments *m = arg;
     const struct cpu_loops *loops = m->r->op->loops;
     const float *x = (const float *)m->r->x + m->base + offset[0];
-    double mean = loops->sum(x, n) / (double)n, apart = mean - m->mean;
-    double rounded = mean - (double)(float)mean, seen = (double)m->seen, all = seen + (double)n;
+    float center = (float)(loops->sum(x, n) / (double)n);
+    double seen = (double)m->seen, all = seen + (double)n, sum, apart;
 
-    m->square += loops->deviation(x, (float)mean, n) - (double)n * rounded * rounded;
+    m->square += loops->deviation(x, center, n, &sum);
+    m->square -= sum * sum / (double)n;
+    apart = (double)center + sum / (double)n - m->mean;
     m->square += apart * apart * seen * (double)n / all;
     m->mean += apart * (double)n / all;
     m->seen += n;

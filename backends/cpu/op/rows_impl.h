@@ -347,10 +347,40 @@ TARGET static double NAME(dot)(const float *x, const float *y, int64_t n)
     BLOCKS(LOAD(x + i) * LOAD(y + i), x[i] * y[i]);
 }
 
-TARGET static double NAME(deviation)(const float *x, float center, int64_t n)
+TARGET static double NAME(deviation)(const float *x, float center, int64_t n, double *sum)
 {
-    BLOCKS((LOAD(x + i) - SPLAT(center)) * (LOAD(x + i) - SPLAT(center)),
-           (x[i] - center) * (x[i] - center));
+    double squares = 0;
+    int64_t i = 0;
+
+    for (*sum = 0; n - i >= LANES;) {
+        int64_t end = n - i < 64 * LANES ? n : i + 64 * LANES;
+        vec a = { 0 }, b = { 0 }, square_a = { 0 }, square_b = { 0 };
+
+        for (; i + 2 * LANES <= end; i += 2 * LANES) {
+            vec p = LOAD(x + i) - SPLAT(center), q = LOAD(x + i + LANES) - SPLAT(center);
+
+            a += p;
+            b += q;
+            square_a += p * p;
+            square_b += q * q;
+        }
+        if (i + LANES <= end) {
+            vec p = LOAD(x + i) - SPLAT(center);
+
+            a += p;
+            square_a += p * p;
+            i += LANES;
+        }
+        *sum += NAME(lanes)(a + b);
+        squares += NAME(lanes)(square_a + square_b);
+    }
+    for (; i < n; i++) {
+        double one = (double)x[i] - (double)center;
+
+        *sum += one;
+        squares += one * one;
+    }
+    return squares;
 }
 
 TARGET static void NAME(center)(const float *dy, const float *y, float mean, float product,
