@@ -69,6 +69,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/integer_run.h \
 	%D%/op/integer_rows.c \
 	%D%/op/integer_store.c \
+	%D%/op/integer_tasks.c \
 	%D%/op/integer_vnni.c \
 	%D%/op/lines.h \
 	%D%/op/lines_impl.h \

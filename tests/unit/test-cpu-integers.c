@@ -264,6 +264,87 @@ static void convolutions_of_unpacked_pixels_agree(void)
     check_taken(20);
 }
 
+static void set_window(struct rig *r, int64_t kernel, int64_t dilation)
+{
+    r->op.params.window.axes = 2;
+    r->op.params.window.group = 1;
+    for (int a = 0; a < 2; a++) {
+        r->op.params.window.kernel[a] = kernel;
+        r->op.params.window.stride[a] = 1;
+        r->op.params.window.dilation[a] = dilation;
+    }
+}
+
+/* The workspace of an operation that is described, but not run; 0: the plugin does not accept it. */
+static uint64_t workspace_of(const struct rig *r)
+{
+    ferry_op_answer answer = { .struct_size = sizeof(answer) };
+
+    return rig_table->query(rig_device, &r->op, &answer) == 0 ? answer.workspace_bytes : 0;
+}
+
+static ferry_operand operand_of(uint32_t dtype, const int64_t *shape)
+{
+    ferry_operand o = { .dtype = dtype, .rank = 4 };
+    int64_t step = 1;
+
+    for (int i = 4; i-- > 0; step *= shape[i]) {
+        o.shape[i] = shape[i];
+        o.stride[i] = step;
+    }
+    return o;
+}
+
+/* Rows of dilated windows are gathered, and those of a long line in pieces. */
+static void long_lines_of_gathered_rows_take_bounded_memory(void)
+{
+    const int64_t width = 1 << 20;
+    struct rig r;
+
+    for (int i = 0; i < 2; i++) {
+        rig_begin(&r, FERRY_OP_CONVOLUTION);
+        set_window(&r, 3, 2);
+        add_in(&r, bytes(), RIG_LAST, 4, (int64_t[]){ 1, 260, 7, 134 });
+        add_in(&r, FERRY_I8, RIG_PLAIN, 4, (int64_t[]){ 20, 260, 3, 3 });
+        rig_out(&r, any(), RIG_SLICE, 4, (int64_t[]){ 1, 20, 3, 130 });
+        r.op.constants = 2;
+        add_steps(&r);
+        run(&r);
+    }
+    check_taken(2);
+    rig_begin(&r, FERRY_OP_CONVOLUTION);
+    set_window(&r, 3, 2);
+    r.op.n_in = 2;
+    r.op.in[0] = operand_of(FERRY_U8, (int64_t[]){ 2, 16, 7, width + 4 });
+    r.op.in[1] = operand_of(FERRY_I8, (int64_t[]){ 20, 16, 3, 3 });
+    r.op.n_out = 1;
+    r.op.out[0] = operand_of(FERRY_U8, (int64_t[]){ 2, 20, 3, width });
+    r.op.constants = 2;
+    CU_ASSERT(workspace_of(&r) < 64 << 20);
+    rig_end(&r);
+}
+
+/* The lines that a window reaches, times the bytes of a line, are almost 2^64. */
+static void sizes_of_copied_lines_do_not_overflow(void)
+{
+    const int64_t reach = (int64_t)1 << 33, width = ((int64_t)1 << 28) - 1;
+    struct rig r;
+
+    rig_begin(&r, FERRY_OP_CONVOLUTION);
+    set_window(&r, 1, 1);
+    r.op.params.window.kernel[0] = 2;
+    r.op.params.window.dilation[0] = reach - 1;
+    r.op.params.window.pad[0] = r.op.params.window.pad_end[0] = reach / 2;
+    r.op.n_in = 2;
+    r.op.in[0] = operand_of(FERRY_U8, (int64_t[]){ 1, 8, 1, width });
+    r.op.in[1] = operand_of(FERRY_I8, (int64_t[]){ 4096, 8, 2, 1 });
+    r.op.n_out = 1;
+    r.op.out[0] = operand_of(FERRY_U8, (int64_t[]){ 1, 4096, 2, width });
+    r.op.constants = 2;
+    CU_ASSERT(workspace_of(&r) < 4 << 20);
+    rig_end(&r);
+}
+
 /* Large enough for several threads, rows and panels. */
 static void a_large_convolution_agrees_with_the_oracle(void)
 {
@@ -428,6 +509,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(first_layers_of_integers_agree_with_the_oracle),
     FERRY_TEST(convolutions_of_unpacked_pixels_agree),
     FERRY_TEST(a_large_convolution_agrees_with_the_oracle),
+    FERRY_TEST(long_lines_of_gathered_rows_take_bounded_memory),
+    FERRY_TEST(sizes_of_copied_lines_do_not_overflow),
     FERRY_TEST(inner_products_of_integers_agree_with_the_oracle),
     FERRY_TEST(the_longest_sum_does_not_overflow),
     FERRY_TEST(pooling_of_integers_agrees_with_the_oracle),

@@ -196,7 +196,10 @@ struct cpu_integer {
     int64_t a_row, a_span;   /* the bytes from a row of a, and a span, to the next */
     int64_t panels, panel_bytes;     /* panel_bytes: of a packed panel, initial values followed by
                                   * weights */
-    int64_t line, lines;             /* the rows of a line, fewer in the last one, and the lines */
+    int64_t stretch, pieces;         /* the rows that are at equal distances: a line of y, or all;
+                                        * and the lines that they are divided into */
+    int64_t line, lines;             /* the rows of a line, fewer in the last one of a stretch, and
+                                        * the lines */
     int64_t line_bytes;              /* copied: of a line of x; gathered: of the rows of a line */
     int64_t line_block, line_blocks; /* the lines of a task, and the number of tasks that share
                                         * the lines */

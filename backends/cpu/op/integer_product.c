@@ -11,17 +11,8 @@
  * and rounded, so each element of y comes from one sum, exact for bytes, in the order of k.
  */
 
-/* The maximum bytes of a task's rows, which stay in the second-level cache. */
-#define MOST_BYTES (128 * 1024)
-/*
- * The maximum bytes of weights that are read again for each line, from the second-level cache;
- * larger ones are read once for all lines of a task.
- */
-#define MOST_WEIGHTS (512 * 1024)
 /* The number of pixels of a line of y below which its tiles have too few rows. */
 #define LEAST_LINE 6
-/* As WORKERS_FEW_PRODUCTS, for multiplications that take a quarter of the time. */
-#define SMALL_PRODUCT (4 * WORKERS_FEW_PRODUCTS)
 /*
  * With fewer channels in a group, gathering the bytes row by row takes longer: 1.04 to 4.6 of the
  * time of F32 with 3 channels.
@@ -53,101 +44,6 @@ const struct cpu_integer_loops *cpu_integer_loops_of(const struct cpu_isa *isa)
 
 /* ---- planning ------------------------------------------------------------------------------- */
 
-/* The blocks of the slowest thread, in units, if `units` are divided into blocks for `slots`. */
-static int64_t load_of(int64_t units, int64_t block, int64_t groups, unsigned slots)
-{
-    return cut(cut(units, block) * groups, slots) * block;
-}
-
-/* The lines of a task, at most `most`: equal loads, and several tasks for each thread. */
-static int64_t choose_block(const struct cpu_integer *g, int64_t most)
-{
-    int64_t chosen = most, load = INT64_MAX;
-
-    for (int64_t block = most; block > 0; block--) {
-        int64_t own = load_of(g->lines, block, g->groups, g->slots);
-
-        if (own > load || (own == load && cut(g->lines, block) * g->groups > 4 * g->slots))
-            continue;
-        chosen = block;
-        load = own;
-    }
-    return chosen;
-}
-
-/*
- * Whether tasks share panels, not lines: the weights are larger than the rows, which all tasks
- * bring.
- */
-static bool shares_panels(const struct cpu_integer *g, int64_t bytes)
-{
-    int64_t panels = g->panels * g->groups;
-
-    return bytes <= 2 * MOST_BYTES && 2 * bytes < panels * g->panel_bytes &&
-           panels >= 2 * g->slots &&
-           10 * panels >= 9 * g->slots * load_of(panels, cut(panels, 4 * g->slots), 1, g->slots);
-}
-
-/* Divides the lines and panels among tasks; the rows of a line have `bytes` bytes. */
-static void cut_tasks(struct cpu_integer *g, int64_t bytes, unsigned threads)
-{
-    int64_t most = MOST_BYTES / (bytes + g->line * g->n * g->x_size);
-
-    most = least(most < 1 ? 1 : most, g->lines);
-    g->is_by_line = g->panels * g->panel_bytes <= MOST_WEIGHTS;
-    g->slots = g->groups * g->m * g->n * g->k < SMALL_PRODUCT ? 1 : threads;
-    g->line_block = most < 1 ? 1 : most;
-    g->panel_blocks = 1;
-    if (g->slots > 1 && !g->is_by_line && shares_panels(g, g->lines * bytes))
-        g->line_block = g->lines;
-    else if (g->slots > 1)
-        g->line_block = choose_block(g, g->line_block);
-    g->line_blocks = cut(g->lines, g->line_block);
-    if (g->slots > 1 && g->line_blocks * g->groups < 2 * g->slots)
-        g->panel_blocks = least(g->panels, cut(4 * g->slots, g->line_blocks * g->groups));
-    g->panel_block = cut(g->panels, g->panel_blocks);
-    g->panel_blocks = cut(g->panels, g->panel_block);
-}
-
-/* The number of lines of x that a task copies. */
-static int64_t copied_lines(const struct cpu_window *w, int64_t block)
-{
-    int64_t step = w->stride[1], reach = cpu_integer_copied_lines(w);
-    int64_t images = cut(block - 1, w->out[1]); /* the most images that it begins after its first */
-
-    return (block - 1) * step + reach + images * (reach > step ? reach - step : 0);
-}
-
-/* Finds the rows of a: lines with rows at equal distances, and the bytes that they take. */
-static void find_rows(struct cpu_op *p, bool is_even, unsigned threads)
-{
-    struct cpu_integer *g = &p->integer;
-    const struct cpu_window *w = &p->plan.convolution.window;
-    int64_t size = g->loops->is_wide ? 2 : 1, unit = g->loops->unit, rows = g->loops->rows, bytes;
-
-    g->line = !is_even ? w->out[2] : g->m ? cut(cut(g->m, cut(g->m, rows)), unit) * unit : 1;
-    g->lines = cut(g->m, g->line);
-    if (g->source == CPU_INTEGER_GATHERED) {
-        g->a_row = cut(g->k_groups * g->loops->group * size, 64) * 64;
-        bytes = g->line_bytes = cut(g->line, unit) * unit * g->a_row;
-    } else if (g->source == CPU_INTEGER_COPIED) {
-        int64_t channels = w->channels / g->groups;
-
-        g->line_bytes = ((w->out[2] - 1) * w->stride[2] + w->kernel[2]) * channels * size;
-        g->a_row = w->stride[2] * channels * size;
-        g->a_span = w->dilation[1] * g->line_bytes;
-        bytes = w->stride[1] * g->line_bytes;
-    } else {
-        bytes = g->line * g->k;
-    }
-    cut_tasks(g, bytes, threads);
-    if (g->source == CPU_INTEGER_GATHERED)
-        g->slot_bytes = g->line_block * g->line_bytes + (unit > 1 ? unit * g->a_row : 0);
-    else if (g->source == CPU_INTEGER_COPIED)
-        g->slot_bytes =
-            cut(copied_lines(w, g->line_block) * g->line_bytes + CPU_INTEGER_BEYOND, 64) * 64;
-}
-
 /* Divides the product, whose groups, m, n, k, spans and source are set. */
 static void divide(struct cpu_op *p, bool is_even)
 {
@@ -163,7 +59,7 @@ static void divide(struct cpu_op *p, bool is_even)
     g->k_groups = cut(g->span, group);
     g->panels = cut(g->n, columns);
     g->panel_bytes = columns * ((int64_t)sizeof(int32_t) + g->spans * g->k_groups * group * size);
-    find_rows(p, is_even, p->threads);
+    cpu_integer_find_rows(p, is_even, p->threads);
     p->answer.epilogue = p->op.n_epilogue;
     if (g->loops->is_wide && !g->loops->is_bf16)
         p->answer.cost = FERRY_OP_COST_F32_FASTER;
@@ -231,8 +127,8 @@ static bool copies_lines(const struct cpu_op *p)
 
     return g->loops->unit == 1 && w->in[0] == 1 && w->out[0] == 1 && w->kernel[0] == 1 &&
            w->pad[0] == 0 && w->dilation[2] == 1 && w->stride[2] <= w->kernel[2] &&
-           w->stride[1] <= cpu_integer_copied_lines(w) && w->out[2] >= LEAST_LINE &&
-           line > 0 && cpu_integer_copied_lines(w) <= MOST_BYTES / line && tasks >= 2 * p->threads;
+           w->stride[1] <= cpu_integer_copied_lines(w) && w->out[2] >= LEAST_LINE && line > 0 &&
+           cpu_integer_copied_lines(w) <= CPU_INTEGER_ROW_BYTES / line && tasks >= 2 * p->threads;
 }
 
 /* Whether all pixels of y, and of the added operand, are at equal distances. */
@@ -496,8 +392,8 @@ static const char *line_at(const struct cpu_integer_run *r, int64_t group, int64
         return slot + (cpu_integer_copied_line(w, line) - cpu_integer_copied_line(w, first)) *
                           g->line_bytes;
     if (g->is_row)
-        return x + line * g->line * g->x_row;
-    at = cpu_integer_pixel_of(w, line * g->line);
+        return x + cpu_integer_first_row(g, line) * g->x_row;
+    at = cpu_integer_pixel_of(w, cpu_integer_first_row(g, line));
     x += at.image * w->x[0] + group * (w->channels / g->groups) * w->x[1];
     for (int i = 0; i < 3; i++)
         x += at.at[i] * w->stride[i] * w->x[2 + i];
@@ -517,7 +413,7 @@ static void do_panel(const struct cpu_integer_run *r, struct cpu_integer_tile *t
     tile->first = (const int32_t *)(const void *)packed;
     tile->b = (const int8_t *)(tile->first + g->loops->columns);
     tile->store = takes_store(r, g->n - tile->column) ? &r->store : NULL;
-    do_line(r, tile, least(g->line, g->m - line * g->line));
+    do_line(r, tile, cpu_integer_rows(g, line));
     tile->a = a;
     tile->place = place;
 }
@@ -548,7 +444,7 @@ static void do_task(void *arg, int64_t number, unsigned slot)
     for (; panel < panels; panel += step)
         for (int64_t line = first; line < end; line++) {
             tile.a = line_at(&r, group, first, line, rows);
-            tile.place = cpu_integer_place_of(&r, group, line * g->line);
+            tile.place = cpu_integer_place_of(&r, group, cpu_integer_first_row(g, line));
             for (int64_t i = panel; i < least(panel + step, panels); i++)
                 do_panel(&r, &tile, group, i, line);
         }

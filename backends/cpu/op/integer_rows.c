@@ -125,7 +125,7 @@ void cpu_integer_gather(const struct cpu_integer_run *r, int64_t group, int64_t 
     char *apart = to + g->line_block * g->line_bytes;
 
     for (int64_t l = first; l < first + lines; l++, to += g->line_bytes) {
-        int64_t row = l * g->line, rows = least(g->line, g->m - row);
+        int64_t row = cpu_integer_first_row(g, l), rows = cpu_integer_rows(g, l);
 
         if (unit == 1) {
             bring_rows(r, group, row, rows, to);
@@ -136,6 +136,16 @@ void cpu_integer_gather(const struct cpu_integer_run *r, int64_t group, int64_t 
             g->loops->mix(g->a_row, apart, to + i * g->a_row);
         }
     }
+}
+
+int64_t cpu_integer_first_row(const struct cpu_integer *g, int64_t line)
+{
+    return line / g->pieces * g->stretch + line % g->pieces * g->line;
+}
+
+int64_t cpu_integer_rows(const struct cpu_integer *g, int64_t line)
+{
+    return least(g->line, g->stretch - line % g->pieces * g->line);
 }
 
 /* ---- copied lines --------------------------------------------------------------------------- */

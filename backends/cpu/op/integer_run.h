@@ -8,6 +8,9 @@
 
 #include "op.h"
 
+/* The maximum bytes of a task's rows, which stay in the second-level cache. */
+#define CPU_INTEGER_ROW_BYTES (128 * 1024)
+
 struct cpu_integer_run {
     const struct cpu_op *op;
     const struct cpu_op_args *args;
@@ -46,6 +49,14 @@ struct cpu_integer_place cpu_integer_place_of(const struct cpu_integer_run *r, i
 void cpu_integer_put(const struct cpu_integer_run *r, int64_t column, int64_t columns, int64_t rows,
                      const int32_t *sums, const struct cpu_integer_place *place);
 
+/*
+ * Finds the lines of rows of a product whose groups, m, n, k, spans, panels and source are set,
+ * divides them among tasks, and sets the bytes of a slot (integer_tasks.c).
+ */
+void cpu_integer_find_rows(struct cpu_op *p, bool is_even, unsigned threads);
+/* The first row of a line, and the number of its rows. */
+int64_t cpu_integer_first_row(const struct cpu_integer *g, int64_t line);
+int64_t cpu_integer_rows(const struct cpu_integer *g, int64_t line);
 /*
  * Writes the rows of lines `first` … of a group in the form of a: whole lines of x with their
  * padding, or row by row (integer_rows.c). `to` has the room of a slot.
