@@ -275,7 +275,7 @@ static void set_window(struct rig *r, int64_t kernel, int64_t dilation)
     }
 }
 
-/* The workspace of an operation that is described, but not run; 0: the plugin does not accept it. */
+/* The workspace of an operation that is not run; 0: the plugin does not accept it. */
 static uint64_t workspace_of(const struct rig *r)
 {
     ferry_op_answer answer = { .struct_size = sizeof(answer) };
