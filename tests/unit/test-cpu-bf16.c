@@ -132,11 +132,12 @@ static struct sum *convolve(const struct rig *r)
     return sums;
 }
 
-static void make_convolution(struct rig *r, int64_t group, int64_t channels, int64_t outputs,
-                             int64_t kernel, int64_t side, int64_t stride)
+/* x and y have these layouts. */
+static void make_convolution_of(struct rig *r, int x_layout, int y_layout, int64_t group,
+                                int64_t channels, int64_t outputs, int64_t kernel, int64_t side,
+                                int64_t stride)
 {
     ferry_op_window *w = &r->op.params.window;
-    int last = rig_random(4) > 0 ? RIG_LAST : (int)rig_random(RIG_LAYOUTS);
     const int64_t dilation = 1 + (rig_random(4) == 0), pad = rig_random(3) ? kernel / 2 : 0;
     const int64_t reach = 2 * pad + side, seen = dilation * (kernel - 1) + 1;
     const int64_t x[4] = { 1 + rig_random(2), group * channels, side, side + rig_random(5) };
@@ -153,14 +154,27 @@ static void make_convolution(struct rig *r, int64_t group, int64_t channels, int
         w->dilation[a] = dilation;
         w->pad[a] = w->pad_end[a] = pad;
     }
-    rig_in(r, FERRY_F32, last, 4, x);
+    rig_in(r, FERRY_F32, x_layout, 4, x);
     rig_in(r, FERRY_F32, (int)rig_random(RIG_LAYOUTS), 4, k);
     if (rig_random(2))
         rig_in(r, FERRY_F32, RIG_PLAIN, 1, &k[0]);
-    rig_out(r, FERRY_F32, last, 4, y);
+    rig_out(r, FERRY_F32, y_layout, 4, y);
     r->op.math = FERRY_MATH_BF16;
     r->op.constants = 2;
     add_steps(r);
+}
+
+static void make_convolution(struct rig *r, int64_t group, int64_t channels, int64_t outputs,
+                             int64_t kernel, int64_t side, int64_t stride)
+{
+    int last = rig_random(4) > 0 ? RIG_LAST : (int)rig_random(RIG_LAYOUTS);
+
+    make_convolution_of(r, last, last, group, channels, outputs, kernel, side, stride);
+}
+
+static void make_image(struct rig *r, int i)
+{
+    make_convolution_of(r, RIG_PLAIN, RIG_LAST, 1, 3, 20 + 5 * i, i % 2 ? 3 : 7, 14 + i, 1 + i / 4);
 }
 
 static bool is_portable(void)
@@ -187,6 +201,21 @@ static void convolutions_are_within_their_bounds(void)
     CU_ASSERT(exact > 0 || ferry_test_is_slow()); /* few draws may have none */
 }
 
+/* First layers read row-major images of three channels where they are. */
+static void first_layers_read_planes(void)
+{
+    for (int i = 0; i < 8; i++) {
+        ferry_op_answer answer = { .struct_size = sizeof(answer) };
+        struct rig r;
+
+        make_image(&r, i);
+        CU_ASSERT_EQUAL_FATAL(rig_table->query(rig_device, &r.op, &answer), 0);
+        if (strcmp(rig_set(), "bf16") == 0 && r.op.params.window.dilation[1] == 1)
+            CU_ASSERT_EQUAL(answer.order[1], 0); /* no other order is faster */
+        run(&r, convolve(&r));
+    }
+}
+
 /* A pixel beside a window is not multiplied, not even by zeros. */
 static void an_infinite_pixel_reaches_its_windows_only(void)
 {
@@ -195,7 +224,10 @@ static void an_infinite_pixel_reaches_its_windows_only(void)
         struct sum *want;
         struct rig r;
 
-        make_convolution(&r, 1, 1 + i / 3, 40, i % 4 < 2 ? 3 : 7, 14, 1 + i % 2);
+        if (i % 4 == 0)
+            make_image(&r, i / 4);
+        else
+            make_convolution(&r, 1, 1 + i / 3, 40, i % 4 < 2 ? 3 : 7, 14, 1 + i % 2);
         if (r.op.n_epilogue) { /* ReLU may hide it */
             rig_end(&r);
             continue;
@@ -340,6 +372,7 @@ static void results_do_not_depend_on_the_number_of_threads(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(convolutions_are_within_their_bounds),
+    FERRY_TEST(first_layers_read_planes),
     FERRY_TEST(an_infinite_pixel_reaches_its_windows_only),
     FERRY_TEST(inner_products_are_within_their_bounds),
     FERRY_TEST(weights_are_rounded_to_nearest_even),

@@ -134,6 +134,11 @@ struct cpu_integer_loops {
                                                                              * of rows */
     /* Converts n contiguous elements of x to the form of a. */
     void (*bring)(int64_t n, const void *x, bool is_signed, void *to);
+    /*
+     * The same for n pixels of three planes of x, `plane` elements apart; a pixel has four elements
+     * of a, the last of which is 0. NULL without is_bf16.
+     */
+    void (*bring_planes)(int64_t n, const float *x, int64_t plane, void *to);
     /* Interleaves a unit of rows of `bytes` bytes, a multiple of 64; NULL if a unit is one row. */
     void (*mix)(int64_t bytes, const char *from, char *to);
     /* Stores the sums of columns `column` … `column` + `columns` − 1 of `rows` rows. */
@@ -208,9 +213,12 @@ struct cpu_integer {
     int64_t slot_bytes;                /* bytes of the rows of a thread */
     int32_t shift;                     /* the number that is added to each element of x */
     int64_t x_size;                    /* the bytes of an element of x */
+    int64_t pixel;                     /* the elements of a of a tap, its channels; with
+                                        * reads_planes one more */
     unsigned slots;
     enum cpu_integer_source source;
     bool is_by_line;                /* all panels of a line are computed before the next line */
+    bool reads_planes;              /* copied: x is a row-major image of three channels */
     bool is_signed, is_row;         /* x is I8; the operation is INNER_PRODUCT */
     bool is_depthwise, is_in_place; /* k_groups: of taps; panels: groups of channels; x is read in
                                        * place */

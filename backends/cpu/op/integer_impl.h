@@ -154,6 +154,37 @@ TARGET static void NAME(integer_bring)(int64_t n, const void *x, bool is_signed,
 #endif
 }
 
+#if HAVE_BF16
+/* Rounds up to LANES floats; each has 32 bits, the upper ones 0. */
+INLINE __m512i NAME(rounded)(__mmask16 some, const float *x)
+{
+    const __m512 v = _mm512_maskz_loadu_ps(some, x);
+    __m256i y;
+
+    __asm__("vcvtneps2bf16 %1, %0" : "=v"(y) : "v"(v));
+    return _mm512_cvtepu16_epi32(y);
+}
+
+TARGET static void NAME(bring_planes)(int64_t n, const float *x, int64_t plane, void *to)
+{
+    const __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    const __m512i high = _mm512_add_epi32(low, _mm512_set1_epi32(8));
+    char *y = to;
+
+    for (; n > 0; n -= LANES, x += LANES, y += 8 * LANES) {
+        const __mmask16 some = (__mmask16)(n < LANES ? (1u << n) - 1 : 0xffffu);
+        const __m512i second = _mm512_slli_epi32(NAME(rounded)(some, x + plane), 16);
+        const __m512i pair = _mm512_or_si512(NAME(rounded)(some, x), second);
+        const __m512i third = NAME(rounded)(some, x + 2 * plane);
+        const uint32_t words = n < LANES ? (uint32_t)((1ull << 2 * n) - 1) : 0xffffffffu;
+
+        _mm512_mask_storeu_epi32(y, (__mmask16)words, _mm512_permutex2var_epi32(pair, low, third));
+        _mm512_mask_storeu_epi32(y + 4 * LANES, (__mmask16)(words >> 16),
+                                 _mm512_permutex2var_epi32(pair, high, third));
+    }
+}
+#endif
+
 /* ---- stores --------------------------------------------------------------------------------- */
 
 /* Loads `n` numbers of a dtype as floats; n is at most LANES. */
@@ -547,6 +578,9 @@ static const struct cpu_integer_loops NAME(integer_loops) = {
 #endif
     },
     .bring = NAME(integer_bring),
+#if HAVE_BF16
+    .bring_planes = NAME(bring_planes),
+#endif
 #if HAVE_NEON
     .mix = NAME(integer_mix),
 #endif

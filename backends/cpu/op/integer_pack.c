@@ -61,11 +61,13 @@ static void pack_panel_of_bf16(const struct cpu_op *p, const float *w, int64_t o
 {
     const struct cpu_integer *g = &p->integer;
     int64_t width = g->loops->columns, group = g->loops->group;
+    int64_t channels = g->reads_planes ? g->pixel - 1 : g->pixel;
     uint16_t *b = (uint16_t *)(void *)(to + width * (int64_t)sizeof(float));
 
     memset(to, 0, (size_t)g->panel_bytes);
     for (int64_t k = 0; k < g->k; k++) {
-        int64_t place = k / g->span * g->k_groups * group + k % g->span;
+        int64_t place = k / g->span * g->k_groups * group + k % g->span / channels * g->pixel +
+                        k % channels;
         const float *from = w + weight_at(p, k);
         uint16_t *row = b + place / group * group * width + place % group;
 

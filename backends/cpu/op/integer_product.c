@@ -3,6 +3,7 @@
 
 #include <ferry/op_types.h>
 #include <stdlib.h>
+#include <string.h>
 
 /*
  * CONVOLUTION and INNER_PRODUCT of bytes, and of F32 rounded to BF16: rows of a are patches of x,
@@ -56,7 +57,10 @@ static void divide(struct cpu_op *p, bool is_even)
     g->x_size = g->loops->is_bf16 ? 4 : 1;
     g->shift = g->loops->shift[g->is_signed];
     g->span = g->k / g->spans;
+    g->pixel = g->is_row ? g->k : p->plan.convolution.window.channels / g->groups;
     g->k_groups = cut(g->span, group);
+    if (g->reads_planes)
+        g->k_groups = g->span / g->pixel++ * 4 / group;
     g->panels = cut(g->n, columns);
     g->panel_bytes = columns * ((int64_t)sizeof(int32_t) + g->spans * g->k_groups * group * size);
     cpu_integer_find_rows(p, is_even, p->threads);
@@ -160,6 +164,15 @@ static bool has_whole_spans(const struct cpu_op *p)
     return w->kernel[2] * (w->channels / p->integer.groups) % p->integer.loops->group == 0;
 }
 
+/* Whether x is a row-major image of three channels whose lines can be copied. */
+static bool can_read_planes(const struct cpu_op *p)
+{
+    const struct cpu_window *w = &p->plan.convolution.window;
+
+    return w->channels == 3 && p->integer.groups == 1 && w->x[1] > 1 && w->x[4] == 1 &&
+           copies_lines(p);
+}
+
 /* Chooses the source of the rows; returns whether all of them are at equal distances. */
 static bool choose_source(struct cpu_op *p)
 {
@@ -179,7 +192,8 @@ static bool choose_source(struct cpu_op *p)
         g->a_span = w->dilation[1] * w->x[3];
         return is_even(p) && cpu_integer_is_even(w, pixels);
     }
-    if (copies_lines(p) && (!g->loops->is_bf16 || has_whole_spans(p))) {
+    g->reads_planes = g->loops->is_bf16 && can_read_planes(p);
+    if (g->reads_planes || (copies_lines(p) && (!g->loops->is_bf16 || has_whole_spans(p)))) {
         g->source = CPU_INTEGER_COPIED;
         g->spans = w->kernel[1];
         return false;
@@ -278,20 +292,9 @@ static bool can_be_bf16(const struct cpu_op *p)
     if (is_row)
         return find_matrix(&own, &own.integer) && takes_operands(&own);
     find_shape(&own, &own.integer);
-    return !p->plan.convolution.is_transposed && w->x[1] <= 1 && takes_operands(&own) &&
+    return !p->plan.convolution.is_transposed && (w->x[1] <= 1 || can_read_planes(&own)) &&
+           takes_operands(&own) &&
            (own.integer.groups == 1 || own.integer.n >= cpu_integer_bf16->columns / 2);
-}
-
-/*
- * Whether a convolution's product of BF16 takes less time than F32's best method: an instruction
- * multiplies twice as many numbers, and panels have two vectors of columns.
- */
-static bool gains_by_bf16(const struct cpu_op *p)
-{
-    int64_t n = p->plan.convolution.window.outputs / p->op.params.window.group;
-    int64_t panel = 2 * p->loops->lanes, columns = (n + panel - 1) / panel * panel;
-
-    return 0.5 * (double)columns < cpu_winograd_cost(p) * (double)n;
 }
 
 bool cpu_integer_bf16_plan(struct cpu_op *p)
@@ -299,7 +302,7 @@ bool cpu_integer_bf16_plan(struct cpu_op *p)
     struct cpu_integer *g = &p->integer;
     bool is_row = p->op.kind == FERRY_OP_INNER_PRODUCT;
 
-    if (!can_be_bf16(p) || (!is_row && !gains_by_bf16(p)))
+    if (!can_be_bf16(p) || (!is_row && !cpu_winograd_gains_by_bf16(p)))
         return false;
     p->kind = &product;
     p->answer.math = FERRY_MATH_BF16;
@@ -312,6 +315,8 @@ bool cpu_integer_bf16_plan(struct cpu_op *p)
         find_shape(p, g);
         divide(p, choose_source(p));
     }
+    if (g->reads_planes)
+        memset(p->answer.order, 0, sizeof(p->answer.order));
     return true;
 }
 

@@ -176,13 +176,16 @@ static void copy_line(const struct cpu_op *p, const char *x, int64_t channels, c
     int64_t pixels = (w->out[2] - 1) * w->stride[2] + w->kernel[2];
     int64_t left = least(w->pad[2], pixels), middle = least(w->in[2], pixels - left);
 
-    to = bring_zeros(g, left * channels, to);
-    if (w->x[4] == channels && (w->x[1] == 1 || channels == 1))
+    to = bring_zeros(g, left * g->pixel, to);
+    if (g->reads_planes) {
+        g->loops->bring_planes(middle, (const float *)(const void *)x, w->x[1], to);
+        to += middle * g->pixel * size_of(g);
+    } else if (w->x[4] == channels && (w->x[1] == 1 || channels == 1))
         to = bring_channels(p, x, 1, middle * channels, to);
     else
         for (int64_t i = 0; i < middle; i++)
             to = bring_channels(p, x + i * w->x[4] * g->x_size, w->x[1], channels, to);
-    bring_zeros(g, (pixels - left - middle) * channels, to);
+    bring_zeros(g, (pixels - left - middle) * g->pixel, to);
 }
 
 void cpu_integer_copy(const struct cpu_integer_run *r, int64_t group, int64_t first, int64_t lines,

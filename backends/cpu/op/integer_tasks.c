@@ -118,10 +118,8 @@ void cpu_integer_find_rows(struct cpu_op *p, bool is_even, unsigned threads)
     if (g->source == CPU_INTEGER_GATHERED) {
         bytes = g->line_bytes = g->line * g->a_row;
     } else if (g->source == CPU_INTEGER_COPIED) {
-        int64_t channels = w->channels / g->groups;
-
-        g->line_bytes = ((w->out[2] - 1) * w->stride[2] + w->kernel[2]) * channels * size;
-        g->a_row = w->stride[2] * channels * size;
+        g->line_bytes = ((w->out[2] - 1) * w->stride[2] + w->kernel[2]) * g->pixel * size;
+        g->a_row = w->stride[2] * g->pixel * size;
         g->a_span = w->dilation[1] * g->line_bytes;
         bytes = w->stride[1] * g->line_bytes;
     } else {

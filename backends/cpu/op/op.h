@@ -282,8 +282,11 @@ struct cpu_sample cpu_sample_of(const ferry_op_params *params, int64_t i, int64_
  * multiplications and is allowed (winograd.c). A run's steps and y are those of the product.
  */
 void cpu_winograd_plan(struct cpu_op *p);
-/* The time compared with that of the product by counted work; 1 if Winograd's is not used. */
-double cpu_winograd_cost(const struct cpu_op *p);
+/*
+ * Whether a product of BF16 takes less time than F32's best method: an instruction multiplies twice
+ * as many numbers, and panels have two vectors of columns.
+ */
+bool cpu_winograd_gains_by_bf16(const struct cpu_op *p);
 void cpu_winograd_pack(const struct cpu_op *p, const float *w, float *packed);
 void cpu_winograd_run(struct cpu_device *d, const struct cpu_op *p, const float *x,
                       struct cpu_gemm_run *r, const int64_t *add);

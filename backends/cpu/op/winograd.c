@@ -99,11 +99,14 @@ static int64_t side_of(const struct cpu_op *p)
     return cost_of(w, side) > 0.85 * cost_of(w, 1) ? 1 : side;
 }
 
-double cpu_winograd_cost(const struct cpu_op *p)
+bool cpu_winograd_gains_by_bf16(const struct cpu_op *p)
 {
     const struct cpu_window *w = &p->plan.convolution.window;
+    int64_t n = w->outputs / p->op.params.window.group, panel = 2 * p->loops->lanes;
+    double columns = (double)cut(n, panel) * (double)panel;
+    double f32 = side_of(p) == 1 ? 1 : cost_of(w, side_of(p)) / cost_of(w, 1);
 
-    return side_of(p) == 1 ? 1 : cost_of(w, side_of(p)) / cost_of(w, 1);
+    return 0.5 * columns < f32 * (double)n;
 }
 
 /* Divides the tiles among tasks that transform their patches; false: the weights are too many. */
