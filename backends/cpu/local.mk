@@ -125,6 +125,8 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/winograd.h \
 	%D%/op/winograd_impl.h \
 	%D%/plugin.c \
+	%D%/processors.c \
+	%D%/processors.h \
 	%D%/profile.c \
 	%D%/workers.c \
 	%D%/workers.h

@@ -92,12 +92,31 @@ static uint64_t memory_available(void)
 
 /* ---- the device ----------------------------------------------------------------------------- */
 
-static int option_threads(unsigned *out)
+/* The processors that the threads are bound to; without a list, none. */
+static int option_processors(struct processors *out)
+{
+    const char *text = cpu_host->option("processors");
+    int forbidden;
+
+    if (processors_parse(text ? text : "", out) != 0)
+        return cpu_host->error(FERRY_ECONF,
+                               "option.processors = %s: expected numbers of processors below %d "
+                               "and ranges of them, as 0-3,8",
+                               text, PROCESSORS_MOST);
+    forbidden = processors_forbidden(out);
+    if (forbidden < 0)
+        return 0;
+    return cpu_host->error(FERRY_ECONF,
+                           "option.processors = %s: the process may not run on processor %d", text,
+                           forbidden);
+}
+
+static int option_threads(const struct processors *processors, unsigned *out)
 {
     int64_t threads = 0;
     int err = cpu_host->option_integer("threads", 0, WORKERS_MOST_THREADS, &threads);
 
-    *out = threads ? (unsigned)threads : workers_allowed();
+    *out = threads ? (unsigned)threads : processors->count ? processors->count : workers_allowed();
     return err;
 }
 
@@ -134,6 +153,7 @@ static int device_open(void *plugin, uint32_t index, void **out_dev)
 {
     const struct cpu_kernels *kernels = NULL;
     const struct cpu_isa *isa = NULL;
+    struct processors processors = { 0 };
     struct cpu_device *d;
     unsigned threads = 1;
     int err;
@@ -141,7 +161,9 @@ static int device_open(void *plugin, uint32_t index, void **out_dev)
     (void)plugin;
     if (index != 0)
         return cpu_host->error(FERRY_ENODEV, "there is one device, not %" PRIu32, index);
-    err = option_threads(&threads);
+    err = option_processors(&processors);
+    if (!err)
+        err = option_threads(&processors, &threads);
     if (!err)
         err = option_kernels(&kernels);
     if (!err)
@@ -151,7 +173,7 @@ static int device_open(void *plugin, uint32_t index, void **out_dev)
     d = calloc(1, sizeof(*d));
     if (!d)
         return cpu_host->error(FERRY_ENOMEM, "malloc of the device failed");
-    d->workers = workers_create(threads);
+    d->workers = workers_create(threads, &processors);
     if (!d->workers) {
         free(d);
         return cpu_host->error(FERRY_ENOMEM, "malloc of %u threads failed", threads);
@@ -253,8 +275,14 @@ static const ferry_plugin_option options[] = {
     { .name = "threads",
       .default_value = "0",
       .description =
-          "number of threads for one large loop; 0: the CPUs that the process may run on",
+          "number of threads for one large loop; 0: the CPUs that the process may run on, or "
+          "those of `processors`",
       .type = FERRY_OPTION_INT },
+    { .name = "processors",
+      .default_value = "",
+      .description = "bind the threads to these processors, as 0-3,8, in this order; the first is "
+                     "the calling thread's, which the program binds itself",
+      .type = FERRY_OPTION_STRING },
     { .name = "kernels",
       .default_value = "best",
       .description = "loops for this CPU, or those for any CPU of its architecture",

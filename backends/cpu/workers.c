@@ -5,12 +5,14 @@
 #if !defined(__x86_64__)
 #include <fenv.h>
 #endif
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -71,14 +73,21 @@ static void set_mode(const mode *m)
 }
 #endif
 
+/*
+ * The distance of variables that different threads write: two cache lines, since processors fetch
+ * them in pairs.
+ */
+#define APART 128
+
 struct loop {
     mode mode; /* the mode of the thread that owns the loop */
     int64_t n, piece, pieces;
     workers_body body;
     workers_task task; /* if not NULL, called instead of the body: a piece is a task */
     void *arg;
-    _Atomic uint64_t taken; /* the number of pieces taken from the beginning; plus FROM_END times
-                             * the number taken from the end */
+    /* The number of pieces taken from the beginning; plus FROM_END times the number taken from the
+     * end. Threads write it for each piece, and only read what is above. */
+    _Alignas(APART) _Atomic uint64_t taken;
     _Atomic unsigned slots; /* the number of threads that have entered */
 };
 
@@ -86,19 +95,23 @@ struct loop {
 struct pool {
     struct pool *next; /* set before the pool is in the list */
     unsigned threads;  /* the number of requested threads, including the caller's */
+    unsigned first;    /* the first of these threads among the device's */
     unsigned started;
     pid_t owner; /* the process that has the threads; 0 before they start */
+    const struct processors *processors;
     pthread_t *thread;
     atomic_flag busy;
-    _Atomic uint64_t word;
-    _Atomic unsigned sleepers;
+    _Alignas(APART) _Atomic uint64_t word; /* waiting threads read it all the time */
     _Atomic bool ending;
+    _Alignas(APART) _Atomic unsigned sleepers;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    struct loop loop; /* written by the thread that holds `busy` while the word is not open */
+    _Alignas(APART) struct loop loop; /* written by the thread that holds `busy` while the word is
+                                       * not open */
 };
 
 struct workers {
+    struct processors processors;
     unsigned threads;
     _Atomic(struct pool *) pools; /* new pools are added at its head */
     atomic_flag adding;
@@ -225,6 +238,25 @@ static void *help(void *arg)
     }
 }
 
+/* Starts helper i of the pool, bound to its processor; not bound if that is no longer there. */
+static int start_helper(struct pool *p, unsigned i)
+{
+    const struct processors *processors = p->processors;
+    pthread_attr_t bound;
+    cpu_set_t set;
+    int err;
+
+    if (!processors->count || pthread_attr_init(&bound) != 0)
+        return pthread_create(&p->thread[i], NULL, help, p);
+    CPU_ZERO(&set);
+    CPU_SET(processors->number[(p->first + 1 + i) % processors->count], &set);
+    err = pthread_attr_setaffinity_np(&bound, sizeof(set), &set);
+    if (!err)
+        err = pthread_create(&p->thread[i], &bound, help, p);
+    pthread_attr_destroy(&bound);
+    return err == EINVAL ? pthread_create(&p->thread[i], NULL, help, p) : err;
+}
+
 /*
  * Starts as many threads as the system allows; the loop works with these. They block signals,
  * because the program's own threads handle them.
@@ -237,8 +269,7 @@ static void start(struct pool *p)
     sigfillset(&all);
     if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
         return;
-    while (p->started < p->threads - 1 &&
-           pthread_create(&p->thread[p->started], NULL, help, p) == 0)
+    while (p->started < p->threads - 1 && start_helper(p, p->started) == 0)
         p->started++;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
@@ -259,13 +290,14 @@ unsigned workers_allowed(void)
     return online < WORKERS_MOST_THREADS ? (unsigned)online : WORKERS_MOST_THREADS;
 }
 
-struct workers *workers_create(unsigned threads)
+struct workers *workers_create(unsigned threads, const struct processors *processors)
 {
     struct workers *w = calloc(1, sizeof(*w));
 
     if (!w)
         return NULL;
     w->threads = threads;
+    w->processors = *processors;
     atomic_init(&w->pools, NULL);
     atomic_flag_clear(&w->adding);
     return w;
@@ -340,10 +372,11 @@ static void wait_for_helpers(struct pool *p)
 /* Creates a pool that only the caller uses; its threads start later. NULL: out of memory. */
 static struct pool *new_pool(unsigned threads)
 {
-    struct pool *p = calloc(1, sizeof(*p));
+    struct pool *p = aligned_alloc(APART, sizeof(*p));
 
     if (!p)
         return NULL;
+    memset(p, 0, sizeof(*p));
     p->thread = calloc(threads, sizeof(*p->thread));
     if (!p->thread) {
         free(p);
@@ -386,6 +419,8 @@ static struct pool *add(struct workers *w, unsigned threads)
     if (!p && count < w->threads / threads) {
         p = new_pool(threads);
         if (p) {
+            p->processors = &w->processors;
+            p->first = count * threads;
             p->next = atomic_load(&w->pools);
             atomic_store(&w->pools, p);
         }

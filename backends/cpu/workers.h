@@ -10,6 +10,8 @@
 #ifndef FERRY_CPU_WORKERS_H
 #define FERRY_CPU_WORKERS_H
 
+#include "processors.h"
+
 #include <stdint.h>
 
 struct workers;
@@ -32,8 +34,14 @@ typedef void (*workers_body)(void *arg, int64_t first, int64_t count, int64_t pi
 /* The number of threads that this process may run at a time. */
 unsigned workers_allowed(void);
 
-/* Creates pools for loops on `threads` ≥ 1 threads, including the caller's. NULL: out of memory. */
-struct workers *workers_create(unsigned threads);
+/*
+ * Creates pools for loops on `threads` ≥ 1 threads, including the caller's. NULL: out of memory.
+ *
+ * Thread i of the device is bound to the processor `i modulo count` of the list, which is copied;
+ * an empty list binds none. The first thread of a pool is its caller's: the program may bind it to
+ * that processor, and the pool never does.
+ */
+struct workers *workers_create(unsigned threads, const struct processors *processors);
 /* Ends the threads; no loop may be running. NULL is accepted. */
 void workers_destroy(struct workers *w);
 

@@ -3,14 +3,18 @@
  * The CPU plugin's threads. The plugin exports none of their functions, so their source file is
  * compiled in.
  */
+#include "backends/cpu/processors.c"
 #include "backends/cpu/workers.c"
 
 #include "ferry-test.h"
 
+#include <stddef.h>
 #include <time.h>
 
 #define TASKS   64
 #define CALLERS 2
+
+static const struct processors anywhere;
 
 /* Counts the threads that are in tasks at the same time. */
 struct meeting {
@@ -66,7 +70,7 @@ static void *call(void *arg)
  */
 static unsigned most_at_once(unsigned threads, unsigned limit, unsigned callers, unsigned wanted)
 {
-    struct workers *w = workers_create(threads);
+    struct workers *w = workers_create(threads, &anywhere);
     struct meeting m = { .wanted = wanted, .slots = limit ? limit : threads };
     struct caller c[CALLERS];
 
@@ -139,7 +143,7 @@ static void run_piece(void *arg, int64_t first, int64_t count, int64_t piece)
 
 static void a_counted_loop_runs_on_the_calling_thread(void)
 {
-    struct workers *w = workers_create(8);
+    struct workers *w = workers_create(8, &anywhere);
     uint64_t counts[WORKERS_COUNTS] = { 0 };
     volatile double sum = 0;
     struct meeting m = { .wanted = 2, .slots = 8 };
@@ -169,6 +173,170 @@ static void a_counted_loop_runs_on_the_calling_thread(void)
     workers_destroy(w);
 }
 
+/* ---- processors ----------------------------------------------------------------------------- */
+
+static void lists_of_processors_are_read(void)
+{
+    static const char *const wrong[] = { ",",     "1,",  ",1",          "1,,2",    "-",    "1-",
+                                         "-1",    "3-1", "a",           "1 2",     "1024", "0-1024",
+                                         "1-2-3", "0x1", "99999999999", "0-1023,0" };
+    static const unsigned short numbers[] = { 5, 0, 1, 2, 5 };
+    struct processors p;
+
+    CU_ASSERT_EQUAL(processors_parse("", &p), 0);
+    CU_ASSERT_EQUAL(p.count, 0);
+    CU_ASSERT_EQUAL(processors_parse("5,0-2,5", &p), 0);
+    CU_ASSERT_EQUAL_FATAL(p.count, 5);
+    for (unsigned i = 0; i < 5; i++)
+        CU_ASSERT_EQUAL(p.number[i], numbers[i]);
+    CU_ASSERT_EQUAL(processors_parse("0-1023", &p), 0);
+    CU_ASSERT_EQUAL(p.count, PROCESSORS_MOST);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        CU_ASSERT_EQUAL(processors_parse(wrong[i], &p), -1);
+}
+
+/* The processors of the threads that were in tasks; WHOLE: the thread is not bound. */
+#define WHOLE PROCESSORS_MOST
+
+struct seen {
+    struct meeting meeting;
+    cpu_set_t allowed;
+    _Atomic unsigned
+        threads[PROCESSORS_MOST + 1]; /* 1 if a thread was there, plus 2 if elsewhere too */
+};
+
+static void see(void *arg, int64_t task, unsigned slot)
+{
+    struct seen *s = arg;
+    cpu_set_t set;
+    unsigned at = 0;
+
+    CU_ASSERT_EQUAL(sched_getaffinity(0, sizeof(set), &set), 0);
+    while (at < PROCESSORS_MOST && !CPU_ISSET(at, &set))
+        at++;
+    at = CPU_EQUAL(&set, &s->allowed) ? WHOLE : at;
+    atomic_fetch_or(&s->threads[at], CPU_COUNT(&set) == 1 || at == WHOLE ? 1 : 2);
+    meet(&s->meeting, task, slot);
+}
+
+/* Two processors: the first and the last processor that the process may run on. */
+static bool two_processors(cpu_set_t *allowed, struct processors *p)
+{
+    p->count = 2;
+    p->number[0] = p->number[1] = PROCESSORS_MOST;
+    CU_ASSERT_EQUAL_FATAL(sched_getaffinity(0, sizeof(*allowed), allowed), 0);
+    for (unsigned i = 0; i < PROCESSORS_MOST; i++)
+        if (CPU_ISSET(i, allowed)) {
+            p->number[0] = p->number[0] == PROCESSORS_MOST ? (unsigned short)i : p->number[0];
+            p->number[1] = (unsigned short)i;
+        }
+    if (p->number[0] != p->number[1])
+        return true;
+    ferry_test_skip("this process may run on one processor only");
+    return false;
+}
+
+static void helpers_are_bound_in_order_and_the_caller_is_not(void)
+{
+    struct seen s = { .meeting = { .wanted = 2, .slots = 2 } };
+    struct processors p = { 0 };
+    struct workers *w;
+
+    if (!two_processors(&s.allowed, &p))
+        return;
+    w = workers_create(2, &p);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(w);
+    workers_tasks(w, TASKS, see, &s);
+    workers_destroy(w);
+    CU_ASSERT_EQUAL(s.meeting.most, 2);
+    CU_ASSERT_EQUAL(s.threads[p.number[0]], 0);
+    CU_ASSERT_EQUAL(s.threads[p.number[1]], 1);
+    CU_ASSERT_EQUAL(s.threads[WHOLE], 1);
+}
+
+static void more_threads_than_processors_start_again_with_the_first(void)
+{
+    struct seen s = { .meeting = { .wanted = 3, .slots = 3 } };
+    struct processors p = { 0 };
+    struct workers *w;
+
+    if (!two_processors(&s.allowed, &p))
+        return;
+    w = workers_create(3, &p);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(w);
+    workers_tasks(w, TASKS, see, &s);
+    workers_destroy(w);
+    CU_ASSERT_EQUAL(s.threads[p.number[0]], 1);
+    CU_ASSERT_EQUAL(s.threads[p.number[1]], 1);
+}
+
+struct seer {
+    struct workers *workers;
+    struct seen *seen;
+};
+
+static void *call_and_see(void *arg)
+{
+    struct seer *c = arg;
+
+    workers_limit(2);
+    workers_tasks(c->workers, TASKS, see, c->seen);
+    return NULL;
+}
+
+/* Two callers with two threads each: the helpers are the threads 1 and 3. */
+static void limited_loops_have_processors_of_their_own(void)
+{
+    struct seen s = { .meeting = { .wanted = 4, .slots = 2 } };
+    struct processors two = { 0 }, p = { .count = 4 };
+    pthread_t other;
+    struct seer c;
+
+    if (!two_processors(&s.allowed, &two))
+        return;
+    for (unsigned i = 0; i < 4; i++)
+        p.number[i] = two.number[i / 2];
+    c = (struct seer){ workers_create(4, &p), &s };
+    CU_ASSERT_PTR_NOT_NULL_FATAL(c.workers);
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&other, NULL, call_and_see, &c), 0);
+    call_and_see(&c);
+    pthread_join(other, NULL);
+    workers_limit(0);
+    workers_destroy(c.workers);
+    CU_ASSERT_EQUAL(s.meeting.most, 4);
+    CU_ASSERT_EQUAL(s.threads[two.number[0]], 1);
+    CU_ASSERT_EQUAL(s.threads[two.number[1]], 1);
+}
+
+static void a_forbidden_processor_is_found(void)
+{
+    struct processors p = { 0 };
+    cpu_set_t allowed;
+
+    if (!two_processors(&allowed, &p))
+        return;
+    CU_ASSERT_EQUAL(processors_forbidden(&p), -1);
+    for (unsigned short i = 0; i < PROCESSORS_MOST; i++)
+        if (!CPU_ISSET(i, &allowed)) {
+            p.number[1] = i;
+            CU_ASSERT_EQUAL(processors_forbidden(&p), i);
+            return;
+        }
+}
+
+/* Of what the threads of a loop write and read, no two are in one pair of cache lines. */
+static void what_threads_write_is_apart_from_what_they_read(void)
+{
+    size_t word = offsetof(struct pool, word) / APART;
+    size_t sleepers = offsetof(struct pool, sleepers) / APART;
+    size_t loop = offsetof(struct pool, loop) / APART;
+    size_t taken = (offsetof(struct pool, loop) + offsetof(struct loop, taken)) / APART;
+
+    CU_ASSERT(word < sleepers && sleepers < loop && loop < taken);
+    CU_ASSERT(offsetof(struct pool, busy) / APART < word);
+    CU_ASSERT_EQUAL((offsetof(struct pool, loop) + offsetof(struct loop, arg)) / APART, loop);
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_loop_uses_all_threads),
     FERRY_TEST(a_limited_loop_uses_at_most_its_limit_of_threads),
@@ -176,6 +344,12 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(concurrent_loops_use_at_most_the_threads_of_the_device),
     FERRY_TEST(a_limit_applies_to_the_calling_thread),
     FERRY_TEST(a_counted_loop_runs_on_the_calling_thread),
+    FERRY_TEST(lists_of_processors_are_read),
+    FERRY_TEST(helpers_are_bound_in_order_and_the_caller_is_not),
+    FERRY_TEST(more_threads_than_processors_start_again_with_the_first),
+    FERRY_TEST(limited_loops_have_processors_of_their_own),
+    FERRY_TEST(a_forbidden_processor_is_found),
+    FERRY_TEST(what_threads_write_is_apart_from_what_they_read),
 };
 
 int main(int argc, char **argv)
