@@ -7,7 +7,12 @@
  * The maximum bytes of weights that are read again for each line, from the second-level cache;
  * larger ones are read once for all lines of a task.
  */
-#define MOST_WEIGHTS (512 * 1024)
+#define MOST_WEIGHTS (640 * 1024)
+/*
+ * The minimum bytes of weights of which each thread reads a part only: its columns of y are in its
+ * cache, while the next layer reads whole rows.
+ */
+#define LEAST_SHARED (2 * 1024 * 1024)
 /* As WORKERS_FEW_PRODUCTS, for multiplications that take a quarter of the time. */
 #define SMALL_PRODUCT (4 * WORKERS_FEW_PRODUCTS)
 
@@ -51,8 +56,8 @@ static bool shares_panels(const struct cpu_integer *g, int64_t bytes)
 {
     int64_t panels = g->panels * g->groups;
 
-    return bytes <= 2 * CPU_INTEGER_ROW_BYTES && 2 * bytes < panels * g->panel_bytes &&
-           panels >= 2 * g->slots &&
+    return panels * g->panel_bytes >= LEAST_SHARED && bytes <= 2 * CPU_INTEGER_ROW_BYTES &&
+           2 * bytes < panels * g->panel_bytes && panels >= 2 * g->slots &&
            10 * panels >= 9 * g->slots * load_of(panels, cut(panels, 4 * g->slots), 1, g->slots);
 }
 
