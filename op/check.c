@@ -146,7 +146,8 @@ int ferry__bad(const ferry_op_desc *op, const char *what, int64_t got, int64_t l
 
 static int numbers_check(const ferry_op_desc *op, const struct ferry__kind *k)
 {
-    const uint32_t math = FERRY_MATH_TF32 | FERRY_MATH_WINOGRAD | FERRY_MATH_BF16;
+    const uint32_t math = FERRY_MATH_TF32 | FERRY_MATH_WINOGRAD | FERRY_MATH_BF16 |
+                          FERRY_MATH_WINOGRAD_2;
     uint32_t steps = op->pass == FERRY_PASS_FORWARD ? FERRY_OP_EPILOGUE : 0, own;
 
     if (op->math & ~math)

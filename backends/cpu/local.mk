@@ -124,6 +124,10 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/winograd.c \
 	%D%/op/winograd.h \
 	%D%/op/winograd_impl.h \
+	%D%/op/winograd_planes.c \
+	%D%/op/winograd_planes.h \
+	%D%/op/winograd_planes_impl.h \
+	%D%/op/winograd_weights.c \
 	%D%/plugin.c \
 	%D%/processors.c \
 	%D%/processors.h \

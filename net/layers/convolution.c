@@ -170,6 +170,8 @@ static int emit(ferry_layer *layer, const struct convolution *c, int k)
     op.params.window = ferry__window_of(&c->window);
     op.params.window.group = c->group;
     op.params.window.transposed = c->transposed;
+    if (ferry_layer_phase(layer) == FERRY_PHASE_TRAIN)
+        op.math = FERRY_MATH_WINOGRAD_2;
     ferry__op_in(&op, in, images(ferry_layer_bottom_at(layer, k), c), ferry__of_bottom(k));
     ferry__op_in(&op, in, ferry__convolution_weights(layer, c), ferry__of_param(0));
     if (c->bias)

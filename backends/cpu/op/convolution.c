@@ -5,6 +5,7 @@
 #include "grouped.h"
 #include "op.h"
 #include "patches.h"
+#include "winograd_planes.h"
 
 #include <ferry/op_types.h>
 #include <string.h>
@@ -192,7 +193,12 @@ static void plan_any_product(struct cpu_op *p)
         p->plan.convolution.method = CPU_CONVOLUTION_PLANES;
         p->plan.convolution.gemm.form = CPU_GEMM_FLOATS;
         p->answer.math = 0;
-        cpu_planes_plan(p);
+        if (cpu_winograd_planes_can(p)) {
+            p->plan.convolution.method = CPU_CONVOLUTION_WINOGRAD_PLANES;
+            cpu_winograd_planes_plan(p);
+        } else {
+            cpu_planes_plan(p);
+        }
     }
     if (p->plan.convolution.reads_planes)
         memset(p->answer.order, 0, sizeof(p->answer.order));
@@ -516,7 +522,7 @@ static void product_run(struct cpu_device *d, const struct cpu_op *p,
 /* By cpu_convolution_method. */
 static const struct {
     void (*plan)(struct cpu_op *p);
-    void (*pack)(const struct cpu_op *p, const float *w, float *packed); /* NULL: planes.c */
+    void (*pack)(const struct cpu_op *p, const float *w, float *packed); /* NULL: in parallel */
     void (*run)(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args);
 } methods[] = {
     [CPU_CONVOLUTION_DIRECT] = { NULL, NULL, cpu_direct_run },
@@ -528,6 +534,7 @@ static const struct {
     [CPU_CONVOLUTION_DEPTHWISE] = { cpu_depthwise_plan, cpu_depthwise_pack, cpu_depthwise_run },
     [CPU_CONVOLUTION_DEPTHWISE_PLANES] = { NULL, NULL, cpu_depthwise_planes_run },
     [CPU_CONVOLUTION_GROUPED] = { cpu_grouped_plan, cpu_grouped_pack, cpu_grouped_run },
+    [CPU_CONVOLUTION_WINOGRAD_PLANES] = { NULL, NULL, cpu_winograd_planes_run },
 };
 
 static int convolution_plan(struct cpu_op *p)
@@ -566,6 +573,8 @@ static void convolution_prepare(struct cpu_device *d, const struct cpu_op *p, co
 {
     if (methods[p->plan.convolution.method].pack)
         methods[p->plan.convolution.method].pack(p, in[1], packed);
+    else if (p->plan.convolution.method == CPU_CONVOLUTION_WINOGRAD_PLANES)
+        cpu_winograd_planes_pack(d, p, in[1], packed);
     else
         cpu_planes_pack(d, p, in[1], packed);
 }

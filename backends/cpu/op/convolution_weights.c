@@ -2,6 +2,7 @@
 #include "common/window.h"
 #include "depthwise_planes.h"
 #include "lines.h"
+#include "winograd_planes.h"
 
 /*
  * The gradient of the weights of CONVOLUTION. It combines two images: a wide one over which the
@@ -83,7 +84,7 @@ static int weights_plan(struct cpu_op *p)
     p->plan.weights.is_planes =
         p->plan.weights.is_product &&
         cpu_depthwise_planes_fit(&p->plan.weights.window, p->op.params.window.group);
-    if (p->plan.weights.is_product && !p->plan.weights.is_planes)
+    if (p->plan.weights.is_product && !p->plan.weights.is_planes && !cpu_winograd_weights_plan(p))
         plan_product(p);
     return 0;
 }
@@ -292,6 +293,10 @@ static void weights_run(struct cpu_device *d, const struct cpu_op *p,
     if (!p->plan.weights.is_product) {
         workers_run(d->workers, w->outputs, 1,
                     p->op.out[0].dtype == FERRY_F32 ? join_rows_f32 : join_rows_f64, &direct);
+        return;
+    }
+    if (p->plan.weights.winograd.points) {
+        cpu_winograd_weights_run(d, p, args->workspace, direct.wide, direct.narrow, direct.w);
         return;
     }
     if (p->plan.weights.chunks > 1)

@@ -115,6 +115,19 @@ struct cpu_loops {
      */
     void (*winograd_in)(const struct cpu_winograd_patch *p);
     void (*winograd_out)(const struct cpu_winograd_sums *s);
+    /*
+     * winograd_planes.h. Transforms the patches of tile lines, `tiles` each, along their lines,
+     * whose padded copies are `pitch` apart: h has rows of all tiles for four lines of a patch, and
+     * for four points of each. Then n tiles across the lines, to 16 points.
+     */
+    void (*winograd_across)(const float *lines, int64_t pitch, int64_t tile_lines, int64_t tiles,
+                            float *h, int64_t h_row);
+    void (*winograd_down)(const float *h, int64_t h_row, int64_t n, float *v, int64_t v_point);
+    /* Transforms n products at the points to two lines of 2n elements, to_row apart. */
+    void (*winograd_up)(const float *m, int64_t m_point, int64_t n, float *to, int64_t to_row);
+    /* Transforms tiles of tile lines to 16 points: the reverse of winograd_up. */
+    void (*winograd_give)(const float *lines, int64_t pitch, int64_t tile_lines, int64_t tiles,
+                          float *d, int64_t d_row);
 };
 
 /*

@@ -34,6 +34,7 @@
 #include "slide_impl.h"
 #include "step_impl.h"
 #include "winograd_impl.h"
+#include "winograd_planes_impl.h"
 
 static const struct cpu_loops NAME(loops) = {
     .rows = MOST_ROWS,
@@ -72,4 +73,8 @@ static const struct cpu_loops NAME(loops) = {
     .store = NAME(store),
     .winograd_in = NAME(winograd_in),
     .winograd_out = NAME(winograd_out),
+    .winograd_across = NAME(winograd_across),
+    .winograd_down = NAME(winograd_down),
+    .winograd_up = NAME(winograd_up),
+    .winograd_give = NAME(winograd_give),
 };

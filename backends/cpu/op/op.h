@@ -73,7 +73,8 @@ enum cpu_convolution_method {
     CPU_CONVOLUTION_DECONVOLUTION,
     CPU_CONVOLUTION_DEPTHWISE,
     CPU_CONVOLUTION_DEPTHWISE_PLANES, /* of row-major images */
-    CPU_CONVOLUTION_GROUPED
+    CPU_CONVOLUTION_GROUPED,
+    CPU_CONVOLUTION_WINOGRAD_PLANES /* of row-major images: winograd_planes.c */
 };
 
 /* The division of a convolution into the tiles of winograd.h. */
@@ -141,7 +142,8 @@ struct cpu_op {
             int64_t w[5];             /* strides of the gradient */
             bool is_product, is_planes; /* is_planes: by depthwise_planes.h */
             int64_t block, chunks; /* the lines of a block, and the number of chunks */
-            struct cpu_gemm gemm;
+            struct cpu_gemm gemm, last; /* last: of the last block, with `winograd` */
+            struct cpu_winograd winograd; /* points 0: not used */
         } weights;
         struct cpu_window window;
     } plan;
@@ -255,6 +257,9 @@ void cpu_spread_plan(struct cpu_op *p);
 /* Packs the weights of either form, on all threads if they are many. */
 void cpu_planes_pack(struct cpu_device *d, const struct cpu_op *p, const float *w, float *packed);
 void cpu_planes_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args);
+/* Applies the bias of an output and the functions of the epilogue to n of its elements. */
+void cpu_planes_finish(const struct cpu_op *p, const float *bias, int64_t output, int64_t n,
+                       float *y);
 
 /* A transposed convolution of images with few channels (deconvolution.c). F32. */
 bool cpu_deconvolution_can(const struct cpu_op *p);

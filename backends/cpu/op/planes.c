@@ -59,9 +59,11 @@ static int64_t weights_row(int64_t k)
 static uint64_t room(const struct cpu_op *p)
 {
     const struct cpu_gemm *g = p->plan.convolution.blocks;
+    uint64_t each = cpu_gemm_workspace(&g[0]), last = cpu_gemm_workspace(&g[1]);
 
+    /* a block of fewer columns may have tasks of more rows */
     return (uint64_t)(rounded(cpu_gemm_packed(&g[0])) + p->plan.convolution.aside) * sizeof(float) +
-           cpu_gemm_workspace(&g[0]);
+           (each > last ? each : last);
 }
 
 static void plan_blocks(struct cpu_op *p, int64_t m, int64_t n, int64_t k, bool cuts_rows,
@@ -293,25 +295,26 @@ static struct cpu_gemm_run product_of(const struct blocks *s, const struct block
 }
 
 /* Applies bias and functions to one row of results, while it is in the cache. */
-static void finish_row(const struct blocks *s, int64_t output, int64_t n, float *y)
+void cpu_planes_finish(const struct cpu_op *p, const float *bias, int64_t output, int64_t n,
+                       float *y)
 {
-    const ferry_op_desc *op = &s->op->op;
+    const ferry_op_desc *op = &p->op;
 
-    if (s->bias) {
+    if (bias) {
         const struct cpu_binary_row sum = { .function = FERRY_BINARY_SUM,
                                             .a = 1,
                                             .b = 1,
                                             .x = y,
-                                            .u = s->bias + output * op->in[2].stride[0],
+                                            .u = bias + output * op->in[2].stride[0],
                                             .x_step = 1,
                                             .y = y };
 
-        s->op->loops->binary(&sum, n);
+        p->loops->binary(&sum, n);
     }
     for (uint32_t i = 0; i < op->n_epilogue; i++) {
         const ferry_op_step *f = &op->epilogue[i];
 
-        if (!s->op->loops->unary(f->function, f->a, f->b, f->c, n, y, y))
+        if (!p->loops->unary(f->function, f->a, f->b, f->c, n, y, y))
             cpu_unary_row(f->function, f->a, f->b, f->c, n, y, y);
     }
 }
@@ -329,6 +332,10 @@ static void bring(const struct blocks *s, const struct block *b, int64_t first, 
         const struct cpu_sight sight = sight_of(w, &places, lines, &t, 0, w->out[2]);
 
         for (int64_t k = tap; k < g->k; k += w->taps) {
+            if (sight.lines == lines && sight.is_whole && (sight.pitch == sight.n || lines == 1)) {
+                cpu_gemm_pack_row(g, k, x + k / w->taps * w->x[1] + sight.at, b->packed);
+                continue;
+            }
             if (sight.lines == lines)
                 sight_see(s->op->loops, &sight, x + k / w->taps * w->x[1], b->aside);
             else
@@ -353,7 +360,7 @@ static void do_planes(void *arg, int64_t task, unsigned slot)
     r.y_row = w->y[1];
     cpu_gemm_do(NULL, &r);
     for (int64_t i = 0; i < g->m; i++)
-        finish_row(s, b.group * g->m + i, g->n, r.y + i * r.y_row);
+        cpu_planes_finish(s->op, s->bias, b.group * g->m + i, g->n, r.y + i * r.y_row);
 }
 
 /* Adds the columns of some channels of one image to their positions. */
