@@ -214,6 +214,34 @@ static void gradients_of_large_convolutions_agree_with_the_oracle(void)
 }
 
 /*
+ * Kernels of one element, whose planes are read in place: parts of a plane, several planes at a
+ * time, a rest of fewer, planes that are apart, and a number of lines that has no divisors.
+ */
+static void gradients_of_weights_by_whole_planes_agree_with_the_oracle(void)
+{
+    static const int64_t sizes[][5] = { /* images, channels, outputs, lines, pixels of a line */
+                                        { 11, 20, 33, 7, 7 },  { 5, 40, 20, 14, 14 },
+                                        { 3, 17, 40, 28, 28 }, { 2, 15, 10, 56, 40 },
+                                        { 3, 5, 8, 67, 30 },   { 9, 18, 34, 2, 150 },
+                                        { 2, 6, 9, 4, 300 },   { 7, 12, 30, 16, 32 } };
+
+    for (int i = 0; i < 24; i++) {
+        const int64_t *s = sizes[i / 3];
+        int layout = (int[]){ RIG_PLAIN, RIG_SLICE, RIG_LAST }[i % 3];
+        struct rig r;
+
+        rig_begin(&r, FERRY_OP_CONVOLUTION);
+        r.op.pass = FERRY_PASS_BACKWARD_WEIGHTS;
+        r.op.params.window = (ferry_op_window){ 2, 1, { 1, 1 }, { 1, 1 }, { 1, 1 }, { 0, 0 },
+                                                { 0, 0 }, 0, 0 };
+        rig_in(&r, FERRY_F32, RIG_PLAIN, 4, (int64_t[]){ s[0], s[2], s[3], s[4] });
+        rig_in(&r, FERRY_F32, layout, 4, (int64_t[]){ s[0], s[1], s[3], s[4] });
+        rig_out(&r, FERRY_F32, RIG_PLAIN, 4, (int64_t[]){ s[2], s[1], 1, 1 });
+        rig_run(&r, NULL);
+    }
+}
+
+/*
  * LRN of contiguous pixels: numbers of pixels near the 256 of a block and near the lanes of a
  * vector, and a size that exceeds the ring buffer.
  */
@@ -291,6 +319,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(gradients_of_lrn_across_channels_agree_with_the_oracle),
     FERRY_TEST(depthwise_planes_agree_with_the_oracle),
     FERRY_TEST(gradients_of_large_convolutions_agree_with_the_oracle),
+    FERRY_TEST(gradients_of_weights_by_whole_planes_agree_with_the_oracle),
 };
 
 int main(int argc, char **argv)

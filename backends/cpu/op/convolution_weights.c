@@ -46,6 +46,33 @@ static int64_t room_of_chunk(const struct cpu_op *p)
            (int64_t)(cpu_gemm_workspace(g) / sizeof(float));
 }
 
+/* Whether rows of the wide image are planes that can be read in place. */
+static bool can_stay_in_place(const struct cpu_window *w)
+{
+    if (w->taps != 1 || w->out[0] != 1 || w->in[0] != 1 || w->x[4] != 1 || w->x[3] != w->in[2] ||
+        w->x[1] % 512 == 0)
+        return false;
+    for (int i = 1; i < 3; i++)
+        if (w->stride[i] != 1 || w->pad[i] != 0 || w->in[i] != w->out[i] || w->out[i] == 1)
+            return false;
+    return true;
+}
+
+/*
+ * The lines of a block, about `most`: whole planes, or equal parts of one, so that a block of k
+ * does not end one plane and begin another.
+ */
+static int64_t lines_of_block(const struct cpu_window *w, int64_t most)
+{
+    int64_t plane = w->out[1], least_parts = (plane + most - 1) / most, parts = least_parts;
+
+    if (most >= plane)
+        return most / plane * plane;
+    while (plane % parts)
+        parts++;
+    return parts < 2 * least_parts ? plane / parts : most;
+}
+
 static void plan_product(struct cpu_op *p)
 {
     const struct cpu_window *w = &p->plan.weights.window;
@@ -57,6 +84,9 @@ static void plan_product(struct cpu_op *p)
     g->m = w->channels / group * w->taps;
     g->n = w->outputs / group;
     p->plan.weights.block = w->out[2] < BLOCK_PLACES ? BLOCK_PLACES / w->out[2] : 1;
+    p->plan.weights.is_in_place = can_stay_in_place(w);
+    if (p->plan.weights.is_in_place)
+        p->plan.weights.block = lines_of_block(w, p->plan.weights.block);
     if (group * g->m * g->n * chunks > MOST_SUMS || chunks < 1)
         chunks = 1;
     p->plan.weights.chunks = chunks;
@@ -117,6 +147,31 @@ static void bring(const struct cpu_gemm_run *r, int64_t batch, int64_t first, in
     }
 }
 
+/*
+ * Rows in place, for kernels of one element whose positions of a plane are contiguous: k counts
+ * lines of one plane, or whole planes, each of which is a span.
+ */
+static int64_t reach(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
+                     int64_t k, int64_t depth, struct cpu_tile *tile)
+{
+    const struct joining *s = r->arg;
+    const struct cpu_window *w = s->window;
+    int64_t line = k / w->out[2], lines = depth / w->out[2], at = (s->line + line) % w->out[1];
+    const struct cpu_places places = places_of(w, s->line + line);
+
+    (void)batch;
+    if (k % w->out[2] || depth % w->out[2] || line + lines > s->lines ||
+        (at + lines > w->out[1] && (at || lines % w->out[1])))
+        return -rows;
+    tile->a = s->wide + places.image * w->x[0] + at * w->x[3] + first * w->x[1];
+    tile->a_row = w->x[1];
+    tile->spans = at + lines > w->out[1] ? lines / w->out[1] : 1;
+    tile->span = depth / tile->spans;
+    tile->jump = w->x[0] - tile->span;
+    tile->line = 0;
+    return rows;
+}
+
 /* Packs the block's positions of the narrow image as columns. Returns 0 after the last line. */
 static void pack_block(const struct joining *s, float *packed)
 {
@@ -146,6 +201,7 @@ static void join_block(struct workers *workers, const struct joining *s, float *
     struct cpu_gemm_run r = { .plan = g,
                               .loops = s->op->loops,
                               .b = packed,
+                              .reach = s->op->plan.weights.is_in_place ? reach : NULL,
                               .bring = bring,
                               .arg = s,
                               .y = sums,

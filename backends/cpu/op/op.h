@@ -141,6 +141,7 @@ struct cpu_op {
             struct cpu_window window; /* x is the wide image, y the narrow one */
             int64_t w[5];             /* strides of the gradient */
             bool is_product, is_planes; /* is_planes: by depthwise_planes.h */
+            bool is_in_place;           /* rows of the wide image are read in place */
             int64_t block, chunks; /* the lines of a block, and the number of chunks */
             struct cpu_gemm gemm, last; /* last: of the last block, with `winograd` */
             struct cpu_winograd winograd; /* points 0: not used */
