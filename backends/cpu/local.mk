@@ -110,6 +110,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/rows.h \
 	%D%/op/rows_impl.h \
 	%D%/op/slide_impl.h \
+	%D%/op/slide_neon_impl.h \
 	%D%/op/softmax.c \
 	%D%/op/softmax_impl.h \
 	%D%/op/step_impl.h \

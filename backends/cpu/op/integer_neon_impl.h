@@ -73,39 +73,60 @@ TARGET static void NAME(integer_mix)(int64_t bytes, const char *from, char *to)
 /* ---- products ------------------------------------------------------------------------------- */
 
 #if HAVE_I8MM
-/* Products of two rows and eight bytes of k; a sum has 2 rows × 2 columns. */
+/* Adds the products of a group of k, whose bytes of the first unit are at x. */
+INLINE void NAME(integer_group)(const int8_t *x, int64_t row, const int8_t *b, const int units,
+                                int32x4_t (*sum)[4])
+{
+    const int8x16_t w0 = LOAD_BYTES(b), w1 = LOAD_BYTES(b + BYTES);
+    const int8x16_t w2 = LOAD_BYTES(b + 2 * BYTES), w3 = LOAD_BYTES(b + 3 * BYTES);
+
+#pragma GCC unroll 6
+    for (int i = 0; i < units; i++) {
+        const int8x16_t v = LOAD_BYTES(x + i * 2 * row);
+
+        sum[i][0] = vmmlaq_s32(sum[i][0], v, w0);
+        sum[i][1] = vmmlaq_s32(sum[i][1], v, w1);
+        sum[i][2] = vmmlaq_s32(sum[i][2], v, w2);
+        sum[i][3] = vmmlaq_s32(sum[i][3], v, w3);
+    }
+}
+
+/*
+ * Products of two rows and eight bytes of k; a sum has 2 rows × 2 columns. Few rows have a second
+ * set of sums, for every second group of k: else each product would wait for the last one.
+ */
 INLINE void NAME(integer_tile)(const struct cpu_integer_tile *t, const int rows)
 {
     const int units = (rows + 1) / 2;
-    int32x4_t sum[MOST_ROWS / 2][4];
-    const int8_t *b = t->b;
+    const bool is_short = units <= 2;
+    int32x4_t sum[MOST_ROWS / 2][4], more[MOST_ROWS / 2][4];
+    const int8_t *a = (const int8_t *)t->a, *end = a + t->groups * BYTES, *b = t->b;
 
 #pragma GCC unroll 4
     for (int j = 0; j < 4; j++) {
         const int32x2_t first = vld1_s32(t->first + 2 * j);
 
 #pragma GCC unroll 6
-        for (int i = 0; i < units; i++)
-            sum[i][j] = vcombine_s32(first, first);
-    }
-    for (int64_t at = 0; at < t->groups * BYTES; at += BYTES, b += 4 * BYTES) {
-        const int8x16_t w0 = LOAD_BYTES(b), w1 = LOAD_BYTES(b + BYTES);
-        const int8x16_t w2 = LOAD_BYTES(b + 2 * BYTES), w3 = LOAD_BYTES(b + 3 * BYTES);
-
-#pragma GCC unroll 6
         for (int i = 0; i < units; i++) {
-            const int8x16_t x = LOAD_BYTES(t->a + i * 2 * t->a_row + at);
-
-            sum[i][0] = vmmlaq_s32(sum[i][0], x, w0);
-            sum[i][1] = vmmlaq_s32(sum[i][1], x, w1);
-            sum[i][2] = vmmlaq_s32(sum[i][2], x, w2);
-            sum[i][3] = vmmlaq_s32(sum[i][3], x, w3);
+            sum[i][j] = vcombine_s32(first, first);
+            more[i][j] = vdupq_n_s32(0);
         }
     }
+    for (; is_short && a + BYTES < end; a += 2 * BYTES, b += 8 * BYTES) {
+        NAME(integer_group)(a, t->a_row, b, units, sum);
+        NAME(integer_group)(a + BYTES, t->a_row, b + 4 * BYTES, units, more);
+    }
+    if (is_short && a < end)
+        NAME(integer_group)(a, t->a_row, b, units, sum);
+    for (; !is_short && a < end; a += BYTES, b += 4 * BYTES)
+        NAME(integer_group)(a, t->a_row, b, units, sum);
 #pragma GCC unroll 6
     for (int i = 0; i < units; i++) {
         int32_t *sums = t->sums + 2 * i * INTEGER_MOST_COLUMNS;
 
+#pragma GCC unroll 4
+        for (int j = 0; is_short && j < 4; j++)
+            sum[i][j] = vaddq_s32(sum[i][j], more[i][j]);
         *(ivec *)sums = (ivec)ZIP_8(1, sum[i][0], sum[i][1]);
         *(ivec *)(sums + LANES) = (ivec)ZIP_8(1, sum[i][2], sum[i][3]);
         *(ivec *)(sums + INTEGER_MOST_COLUMNS) = (ivec)ZIP_8(2, sum[i][0], sum[i][1]);

@@ -176,6 +176,16 @@
                 : "+w"(c##i##_0), "+w"(c##i##_1), "=&w"(v)                                       \
                 : "m"(a##p[(r)*row]), "w"(b0), "w"(b1));                                         \
     }
+#undef MULTIPLY_1
+#define MULTIPLY_1(i, p, r)                                                                      \
+    {                                                                                            \
+        register float32x4_t v __asm__("v31");                                                   \
+                                                                                                 \
+        __asm__("ldr %s1, %2\n\t"                                                                \
+                "fmla %0.4s, %3.4s, %1.s[0]"                                                     \
+                : "+w"(c##i), "=&w"(v)                                                           \
+                : "m"(a##p[(r)*row]), "w"(b0));                                                  \
+    }
 #define PAIR_2(i, p, r)                                                                          \
     {                                                                                            \
         register float32x4_t v __asm__("v31");                                                   \

@@ -9,18 +9,37 @@
  * two, the pixels share a few sets of the first-level cache, but the cache need not keep them.
  */
 
+#define SLIDE_WIDE (LANES == 16 ? LANES : 2 * LANES)
+
+struct NAME(slide) {
+    const float *x[4]; /* the input lines, from column 0 on */
+    int64_t step[4];   /* the distance from a column to the next */
+    int64_t pad, in, out, y_line, y_next;
+};
+
+/* Zeros for the lines above and below the image. */
+static const float NAME(slide_zero)[2 * SLIDE_WIDE];
+
+/* Clamps v, or multiplies it if it is negative: is_leaky, see NAME(slide). */
+#define SLIDE_FINISH(v)                        \
+    do {                                       \
+        if (is_leaky)                          \
+            v = SELECT_POSITIVE(v, v * least); \
+        else                                   \
+            v = CLIP(v, least, most);          \
+    } while (0)
+
+#if HAVE_NEON
+#include "slide_neon_impl.h"
+#else
 /*
  * There are two sets of sums: a, and b for the next vector of channels, or for the line below.
  *
  * Wide: two cache lines of channels are processed at a time, for example with stride 2, which reads
  * almost nothing twice. If the distance of the pixels is a power of two, the first-level cache then
  * has room for twice as many loads at the same time. Narrow vectors need the sets c and d for this.
- *
- * NEON has enough registers for all taps of the sums a and b, but not for more sums. An iteration
- * computes two or three pixels, so that the sums are renamed instead of moved.
  */
 #if LANES == 16
-#define SLIDE_WIDE      LANES
 #define TAP(j, k, half) ((half) ? u##j##k : w##j##k)
 #define TAPS                                                                   \
     const vec w00 = LOAD(w), w01 = LOAD(w + LANES), w02 = LOAD(w + 2 * LANES); \
@@ -33,33 +52,12 @@
     const vec u12 = LOAD(u + 5 * LANES), u20 = LOAD(u + 6 * LANES);            \
     const vec u21 = LOAD(u + 7 * LANES), u22 = LOAD(u + 8 * LANES);
 #define TAPS_AGAIN
-#elif HAVE_NEON
-#define SLIDE_WIDE      (2 * LANES)
-#define TAP(j, k, half) ((half) ? u##j##k : w##j##k)
-#define TAP_PAIR(j, k)                                           \
-    const vec w##j##k = LOAD(w + (3 * (j) + (k)) * SLIDE_WIDE);  \
-    const vec u##j##k = LOAD(w + (3 * (j) + (k)) * SLIDE_WIDE + LANES);
-#define TAPS                                                     \
-    TAP_PAIR(0, 0) TAP_PAIR(0, 1) TAP_PAIR(0, 2) TAP_PAIR(1, 0)  \
-    TAP_PAIR(1, 1) TAP_PAIR(1, 2) TAP_PAIR(2, 0) TAP_PAIR(2, 1) TAP_PAIR(2, 2)
-#define TAPS_AGAIN
 #else
-#define SLIDE_WIDE      (2 * LANES)
-#define TAP(j, k, half) \
-    LOAD(w + ((half) / 2 * 9 + 3 * (j) + (k)) * SLIDE_WIDE + (half) % 2 * LANES)
+#define TAP(j, k, half) LOAD(w + ((half) / 2 * 9 + 3 * (j) + (k)) * SLIDE_WIDE + (half) % 2 * LANES)
 #define TAPS
-#define TAPS_AGAIN OPAQUE(w); /* the registers do not suffice for the taps, so they are loaded
-                               * again */
+/* The registers do not suffice for the taps, so they are loaded again. */
+#define TAPS_AGAIN OPAQUE(w);
 #endif
-
-struct NAME(slide) {
-    const float *x[4]; /* the input lines, from column 0 on */
-    int64_t step[4];   /* the distance from a column to the next */
-    int64_t pad, in, out, y_line, y_next;
-};
-
-/* Zeros for the lines above and below the image. */
-static const float NAME(slide_zero)[2 * SLIDE_WIDE];
 
 /* clang-format off */
 /*
@@ -71,21 +69,7 @@ static const float NAME(slide_zero)[2 * SLIDE_WIDE];
     s##2 = FMA(v, TAP(j, 0, half), s##2)
 #define GIVE_EVEN(s, half, j) \
     s##0 = FMA(v, TAP(j, 2, half), s##0); s##1 = FMA(v, TAP(j, 0, half), s##1)
-/*
- * NEON: the odd column has a sum of its own. A pixel would else be one chain of nine multiply-adds,
- * longer than what small processors keep in flight.
- */
-#if HAVE_NEON
-#define GIVE_ODD(s, half, j)                                   \
-    s##_odd = (j) ? (vec)FMA(v, TAP(j, 1, half), s##_odd)      \
-                  : (vec)(v * TAP(j, 1, half))
-#define JOIN_ODD a0 += a_odd, b0 += b_odd, c0 += c_odd, d0 += d_odd
-#define ODD_SUMS vec a_odd = zero, b_odd = zero, c_odd = zero, d_odd = zero;
-#else
 #define GIVE_ODD(s, half, j) s##0 = FMA(v, TAP(j, 1, half), s##0)
-#define JOIN_ODD
-#define ODD_SUMS
-#endif
 
 /* Processes a column, and moves to the next. */
 #if LANES == 16
@@ -114,36 +98,29 @@ static const float NAME(slide_zero)[2 * SLIDE_WIDE];
 #define SHIFT                                                                   \
     a0 = a1, a1 = a2, a2 = a_new, b0 = b1, b1 = b2, b2 = b_new;                 \
     c0 = c1, c1 = c2, c2 = c_new, d0 = d1, d1 = d2, d2 = d_new
+#define SLIDE_STORE(v, to)                                                      \
+    SLIDE_FINISH(v);                                                            \
+    STORE(to, v)
 #define DONE                                                                    \
-    SLIDE_FINISH(a0, at, c);                                                    \
-    if (has_b)                                                                  \
-        SLIDE_FINISH(b0, at + b_at, c + b_c);                                   \
+    SLIDE_STORE(a0, y);                                                         \
+    if (has_b) { SLIDE_STORE(b0, y + b_at); }                                   \
     if (has_cd) {                                                               \
-        SLIDE_FINISH(c0, at + 2 * LANES, c + 2 * LANES);                        \
-        SLIDE_FINISH(d0, at + 3 * LANES, c + 3 * LANES);                        \
+        SLIDE_STORE(c0, y + 2 * LANES);                                         \
+        SLIDE_STORE(d0, y + 3 * LANES);                                         \
     }                                                                           \
-    at += t.y_next;                                                             \
+    y += t.y_next;                                                              \
     SHIFT
 /* clang-format on */
-#define SLIDE_FINISH(v, at, c)                     \
-    do {                                           \
-        if (is_plain)                              \
-            STORE(y + (at), CLIP(v, least, most)); \
-        else                                       \
-            FINISH(v, at, c);                      \
-    } while (0)
-
 /*
  * Computes a line of y, or two; pixels that begin before the line are partly summed and not stored.
- * Plain: sums start with the bias and only need to be clamped.
+ * Sums start with the bias. Leaky: negative ones are multiplied, by s.least; else they are clamped.
  */
 INLINE void NAME(slide)(const struct cpu_store s, const struct NAME(slide) t, int stride, int lines,
-                        bool wide, bool is_plain, const float *w, const float *add, float *y,
-                        int64_t at, int64_t c)
+                        bool wide, bool is_leaky, const float *w, float *y, int64_t c)
 {
     const float *x0 = t.x[0], *x1 = t.x[1], *x2 = t.x[2], *x3 = t.x[3];
     const bool has_b = LANES < 16 || wide || lines == 2, has_cd = LANES < 16 && wide;
-    const bool is_line = LANES == 16 && lines == 2, is_begun = is_plain && s.bias;
+    const bool is_line = LANES == 16 && lines == 2, is_begun = s.bias;
     const int64_t b_at = is_line ? t.y_line : LANES, b_c = is_line ? 0 : LANES;
     const vec zero = { 0 }, least = SPLAT(s.least), most = SPLAT(s.most);
     const vec a_new = is_begun ? LOAD(s.bias + c) : zero;
@@ -152,7 +129,6 @@ INLINE void NAME(slide)(const struct cpu_store s, const struct NAME(slide) t, in
     const vec d_new = is_begun && has_cd ? LOAD(s.bias + c + 3 * LANES) : zero;
     vec a0 = a_new, a1 = a_new, a2 = a_new, b0 = b_new, b1 = b_new, b2 = b_new;
     vec c0 = c_new, c1 = c_new, c2 = c_new, d0 = d_new, d1 = d_new, d2 = d_new, v;
-    ODD_SUMS
     int64_t pixel = 0, whole; /* the number of pixels whose last column exists */
     TAPS
 
@@ -166,14 +142,6 @@ INLINE void NAME(slide)(const struct cpu_store s, const struct NAME(slide) t, in
         }
         whole = t.in - 2 + t.pad;
         whole = whole < t.out ? whole : t.out;
-        for (; HAVE_NEON && pixel + 3 <= whole; pixel += 3) {
-            SEE(GIVE_ALL);
-            DONE;
-            SEE(GIVE_ALL);
-            DONE;
-            SEE(GIVE_ALL);
-            DONE;
-        }
         for (; pixel < whole; pixel++) {
             SEE(GIVE_ALL);
             DONE;
@@ -185,40 +153,69 @@ INLINE void NAME(slide)(const struct cpu_store s, const struct NAME(slide) t, in
         SHIFT;
         whole = (t.in - 1 + t.pad) / 2;
         whole = whole < t.out ? whole : t.out;
-        for (; HAVE_NEON && pixel + 2 <= whole; pixel += 2) {
-            SEE(GIVE_ODD);
-            SEE(GIVE_EVEN);
-            JOIN_ODD;
-            DONE;
-            SEE(GIVE_ODD);
-            SEE(GIVE_EVEN);
-            JOIN_ODD;
-            DONE;
-        }
         for (; pixel < whole; pixel++) {
             SEE(GIVE_ODD);
             SEE(GIVE_EVEN);
-            JOIN_ODD;
             DONE;
         }
         if (pixel < t.out && 2 * pixel + 1 - t.pad < t.in) {
             SEE(GIVE_ODD);
-            JOIN_ODD;
         }
     }
     for (; pixel < t.out; pixel++) {
         DONE;
     }
 }
+#endif
 
-/* Whether the store only clamps after the bias; returns the limits. */
-INLINE bool NAME(slide_plain)(struct cpu_store *s)
+/* A function for each kind of lines: registers suffice for one kind. */
+typedef void NAME(slide_function)(const struct cpu_store *s, const struct NAME(slide) *t,
+                                  const float *w, float *y, int64_t c);
+#define SLIDE(name, stride, lines, wide, is_leaky)                                               \
+    TARGET static __attribute__((noinline)) void NAME(name)(const struct cpu_store *s,           \
+                                                            const struct NAME(slide) *t,         \
+                                                            const float *w, float *y, int64_t c) \
+    {                                                                                            \
+        NAME(slide)(*s, *t, stride, lines, wide, is_leaky, w, y, c);                             \
+    }
+
+SLIDE(slide_1, 1, 1, false, false)
+SLIDE(slide_1_leaky, 1, 1, false, true)
+SLIDE(slide_2, 2, 1, false, false)
+SLIDE(slide_2_leaky, 2, 1, false, true)
+#if LANES == 16
+SLIDE(slide_lines, 1, 2, false, false)
+SLIDE(slide_lines_leaky, 1, 2, false, true)
+#endif
+#if !HAVE_NEON
+SLIDE(slide_wide, 2, 1, true, false)
+SLIDE(slide_wide_leaky, 2, 1, true, true)
+#endif
+
+enum { SLIDE_BY_1, SLIDE_BY_2, SLIDE_LINES, SLIDE_IN_WIDTH };
+
+/* The functions of each kind, without and with a slope. */
+static NAME(slide_function) *const NAME(slides)[4][2] = {
+    [SLIDE_BY_1] = { NAME(slide_1), NAME(slide_1_leaky) },
+    [SLIDE_BY_2] = { NAME(slide_2), NAME(slide_2_leaky) },
+#if LANES == 16
+    [SLIDE_LINES] = { NAME(slide_lines), NAME(slide_lines_leaky) },
+#endif
+#if !HAVE_NEON
+    [SLIDE_IN_WIDTH] = { NAME(slide_wide), NAME(slide_wide_leaky) },
+#endif
+};
+
+/* Stores the limits, or the slope, in s->least and s->most; returns whether it is a slope. */
+INLINE bool NAME(slide_limits)(struct cpu_store *s)
 {
-    if (s->clamp != CPU_CLAMP_CLIP) {
+    if (s->clamp == CPU_CLAMP_RELU) {
+        s->least = s->slope;
+    } else if (s->clamp != CPU_CLAMP_CLIP) {
         s->least = s->clamp == CPU_CLAMP_POSITIVE ? 0 : -__builtin_inff();
         s->most = __builtin_inff();
     }
-    return !s->adds && s->clamp != CPU_CLAMP_RELU;
+    return s->clamp == CPU_CLAMP_RELU;
 }
 
 /* Finds the input lines of `lines` lines of y, from its line `at` on. */
@@ -239,36 +236,29 @@ TARGET static void NAME(depthwise_slide)(const struct cpu_depthwise *d, const fl
 {
     const struct cpu_window *v = d->window;
     struct cpu_store s = d->store;
-    const bool is_plain = NAME(slide_plain)(&s), is_apart = v->stride[2] == 2;
-    const bool by_two = LANES == 16 && is_plain && !is_apart && v->stride[1] == 1;
+    const bool is_leaky = NAME(slide_limits)(&s), is_apart = v->stride[2] == 2;
+    const bool by_two = LANES == 16 && !is_apart && v->stride[1] == 1;
     const float *w = d->w;
     struct NAME(slide) t = {
         .pad = v->pad[2], .in = v->in[2], .out = v->out[2], .y_line = v->y[3], .y_next = v->y[4]
     };
 
     for (int64_t c = 0, width; c < v->channels; c += width, w += 9 * width) {
-        bool wide = !HAVE_NEON && is_plain && is_apart && c + 2 * SLIDE_WIDE <= v->channels;
+        bool wide = !HAVE_NEON && is_apart && c + 2 * SLIDE_WIDE <= v->channels;
 
         width = wide ? 2 * SLIDE_WIDE : SLIDE_WIDE;
         if (c + width > v->channels)
             c = v->channels - width; /* the last channels overlap the previous ones */
-        for (int64_t i = first, lines; i < first + count; i += lines) {
+        for (int64_t i = first, lines, kind; i < first + count; i += lines) {
             int64_t at = y + i * v->y[3] + c;
 
             lines = by_two && i + 1 < first + count ? 2 : 1;
+            kind = lines == 2 ? SLIDE_LINES
+                   : wide     ? SLIDE_IN_WIDTH
+                   : is_apart ? SLIDE_BY_2
+                              : SLIDE_BY_1;
             NAME(slide_find)(v, x + c, i, lines, &t);
-            if (lines == 2)
-                NAME(slide)(s, t, 1, 2, false, true, w, d->add, d->y, at, c);
-            else if (wide)
-                NAME(slide)(s, t, 2, 1, true, true, w, d->add, d->y, at, c);
-            else if (is_plain && is_apart)
-                NAME(slide)(s, t, 2, 1, false, true, w, d->add, d->y, at, c);
-            else if (is_plain)
-                NAME(slide)(s, t, 1, 1, false, true, w, d->add, d->y, at, c);
-            else if (is_apart)
-                NAME(slide)(s, t, 2, 1, false, false, w, d->add, d->y, at, c);
-            else
-                NAME(slide)(s, t, 1, 1, false, false, w, d->add, d->y, at, c);
+            NAME(slides)[kind][is_leaky](&s, &t, w, d->y + at, c);
         }
     }
 }
