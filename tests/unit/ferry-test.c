@@ -107,7 +107,7 @@ int ferry_test_is_slow(void)
     return 1;
 #endif
 #endif
-    return getenv("FERRY_TEST_VALGRIND") != NULL;
+    return getenv("FERRY_TEST_VALGRIND") != NULL || getenv("FERRY_TEST_SLOW") != NULL;
 }
 
 int ferry_test_processors(void)

@@ -123,7 +123,10 @@ const char *ferry_test_own_data(const char *name);
  */
 bool ferry_test_comma(void);
 
-/* Whether the program runs under valgrind, or with a sanitizer: long tests should be shortened. */
+/*
+ * Whether the program runs under valgrind, with a sanitizer, or with FERRY_TEST_SLOW, as under
+ * qemu: long tests should be shortened.
+ */
 int ferry_test_is_slow(void);
 
 /* The number of processors that the program may use. */

@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 /* `ferry devices`, `plugins` and `bench`. */
 
@@ -96,6 +99,18 @@ static void devices_reports_probes_that_crash_or_hang(void)
 }
 
 /* Fakes whose second device hangs, or ends the process; and one that leaves a daemon running. */
+/* Whether a process can adopt its descendants, as a probe does; qemu-user cannot. */
+static bool adopts_orphans(void)
+{
+#ifdef __linux__
+    int on;
+
+    return prctl(PR_GET_CHILD_SUBREAPER, &on, 0, 0, 0) == 0;
+#else
+    return false;
+#endif
+}
+
 static void devices_opens_probed_devices(void)
 {
     static const char command[] =
@@ -107,7 +122,7 @@ static void devices_opens_probed_devices(void)
     char text[2048];
 
     snprintf(text, sizeof(text), command, track, track, track, track, track);
-    CU_ASSERT_EQUAL(shell(text), 0); /* the daemon has stopped writing */
+    CU_ASSERT(shell(text) == 0 || !adopts_orphans()); /* the daemon has stopped writing */
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "*  alpha:0"));
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "device_hangs has no device: no answer within 2000 ms when "
                                        "its device 1 was opened in a process of its own"));
