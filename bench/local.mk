@@ -192,4 +192,4 @@ bench: all bench-programs $(BENCH_PLUGINS)
 .PHONY: bench bench-programs clean-bench-plugins
 
 EXTRA_DIST += %D%/README.md %D%/mca.py %D%/peer-quantize.py \
-	%D%/peer-runtime.py %D%/peer-torch.py %D%/peers.sh %D%/segments.py
+	%D%/layers.py %D%/peer-runtime.py %D%/peer-torch.py %D%/peers.sh %D%/segments.py

@@ -253,6 +253,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/passes/folded.c \
 	%D%/passes/integers.c \
 	%D%/passes/integers.h \
+	%D%/passes/positions.c \
 	%D%/passes/quantize.c \
 	%D%/passes/quantize_classes.c \
 	%D%/passes/quantize_classes.h \

@@ -10,16 +10,17 @@
 
 /* Each pass changes the program of the previous one; the first error stops. */
 static int (*const passes[])(struct ferry__program *) = {
-    ferry__pass_collect, /* makes items and values from the emitted operations */
-    ferry__pass_fuse,    /* merges operations */
-    ferry__pass_segment, /* replaces segments that a plugin compiles */
-    ferry__pass_quantize, /* computes products with integers of 8 bits */
-    ferry__pass_layout,  /* selects channels last or row-major */
-    ferry__pass_slice,   /* makes values slices of others */
-    ferry__pass_strides, /* gives operations the strides of their values */
-    ferry__pass_arena,   /* assigns memory to values */
-    ferry__pass_train,   /* writes results where backward keeps them */
-    ferry__pass_prepare, /* creates and prepares the operations on their devices */
+    ferry__pass_collect,   /* makes items and values from the emitted operations */
+    ferry__pass_fuse,      /* merges operations */
+    ferry__pass_segment,   /* replaces segments that a plugin compiles */
+    ferry__pass_positions, /* computes only the positions that are read */
+    ferry__pass_quantize,  /* computes products with integers of 8 bits */
+    ferry__pass_layout,    /* selects channels last or row-major */
+    ferry__pass_slice,     /* makes values slices of others */
+    ferry__pass_strides,   /* gives operations the strides of their values */
+    ferry__pass_arena,     /* assigns memory to values */
+    ferry__pass_train,     /* writes results where backward keeps them */
+    ferry__pass_prepare,   /* creates and prepares the operations on their devices */
     ferry__pass_differentiate,
     ferry__pass_share, /* assigns memory to the values of a planned training pass */
 };

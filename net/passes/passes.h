@@ -20,6 +20,8 @@ bool ferry__program_fits(const struct ferry__program *p);
 int ferry__pass_collect(struct ferry__program *p);
 /* Merges operations where that costs nothing, and queries how each will run. */
 int ferry__pass_fuse(struct ferry__program *p);
+/* Computes only the positions of convolutions that pointwise convolutions with strides read. */
+int ferry__pass_positions(struct ferry__program *p);
 /* Computes products with integers where ranges are known and the device has integer arithmetic. */
 int ferry__pass_quantize(struct ferry__program *p);
 /* Chooses channels last where operations prefer it, with copies at the borders of such regions. */

@@ -82,6 +82,11 @@ static const struct pattern patterns[] = {
           CONV("d", "a", "b", "32", "3", "pad: 1") LAYER("j", "Eltwise", PAIR("a", "b"), "j", "")
               RELU("s", "j") CONV("f", "j", "y", "17", "1", ""),
       25 },
+    { "a sum of which pointwise convolutions read some positions",
+      INPUT CONV("c", "x", "a", "32", "1", "") RELU("r", "a")
+          CONV("d", "a", "b", "32", "3", "pad: 1") LAYER("j", "Eltwise", PAIR("a", "b"), "j", "")
+              RELU("s", "j") CONV("f", "j", "y", "17", "1", "stride: 2"),
+      25 },
     { "the sum of the later branch",
       INPUT CONV("c", "x", "a", "32", "1", "") CONV("d", "x", "b", "32", "1", "")
           LAYER("j", "Eltwise", PAIR("a", "b"), "j", "") CONV("f", "j", "y", "17", "1", ""),
