@@ -40,7 +40,8 @@
     X(HARD_SIGMOID, 14, INPUT, NAME(hard_sigmoid)(a * x + b),                                  \
       NAME(hard_sigmoid_slope)(a * r + b, a))                                                  \
     X(GELU, 15, INPUT, x * NAME(normal)(x), NAME(gelu_slope)(r))                               \
-    X(SOFTSIGN, 16, INPUT, x / (1 + abs1(x)), 1 / ((1 + abs1(r)) * (1 + abs1(r))))
+    X(SOFTSIGN, 16, INPUT, x / (1 + abs1(x)), 1 / ((1 + abs1(r)) * (1 + abs1(r))))           \
+    X(ROUND, 17, INPUT, NAME(rounded)(x, a, b, c), NAME(rounded_slope)(r, a, b, c))
 /* clang-format on */
 
 #define UNARY_NUMBER(name, number, gradient, value, slope) UNARY_##name = number,
@@ -58,6 +59,7 @@ enum unary_function { UNARY_LIST(UNARY_NUMBER) UNARY_FUNCTIONS };
 #define tanh1(x)   MATH(tanh)(x)
 #define pow1(x, y) MATH(pow)(x, y)
 #define abs1(x)    MATH(fabs)(x)
+#define rint1(x)   MATH(rint)(x)
 #define erfc1(x)   MATH(erfc)(x)
 #define NUMBER(x)  ((T)(x))
 #ifndef INLINE
@@ -144,6 +146,20 @@ INLINE T NAME(normal)(T x)
 INLINE T NAME(gelu_slope)(T r)
 {
     return NAME(normal)(r) + NUMBER(0.39894228040143268) * r * exp1(NUMBER(-0.5) * r * r);
+}
+
+INLINE T NAME(rounded)(T x, T a, T b, T c)
+{
+    T n = rint1(a * x);
+
+    return (n < b ? b : n > c ? c : n) / a;
+}
+
+INLINE T NAME(rounded_slope)(T r, T a, T b, T c)
+{
+    T n = rint1(a * r);
+
+    return n >= b && n <= c ? 1 : 0;
 }
 
 #define UNARY_VALUE(name, number, gradient, value, slope) \

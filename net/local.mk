@@ -115,6 +115,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/embed.c \
 	%D%/layers/emit.h \
 	%D%/layers/euclidean_loss.c \
+	%D%/layers/fake_quantize.c \
 	%D%/layers/fillers.c \
 	%D%/layers/fillers.h \
 	%D%/layers/filter.c \
@@ -190,6 +191,9 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/model/build.c \
 	%D%/model/conditions.c \
 	%D%/model/emitted.h \
+	%D%/model/fake.c \
+	%D%/model/fake.h \
+	%D%/model/fake_graph.c \
 	%D%/model/fill.c \
 	%D%/model/graph.c \
 	%D%/model/graph.h \

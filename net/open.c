@@ -6,6 +6,8 @@
 #include "net/exec/exec.h"
 #include "net/exec/measure.h"
 #include "net/import/import.h"
+#include "net/layers/layers.h"
+#include "net/model/fake.h"
 #include "net/model/graph.h"
 #include "net/model/place.h"
 #include "net/model/ranges.h"
@@ -109,12 +111,13 @@ static int apply(ferry_net *net, const ferry_net_options *o)
     net->plan = !net->keep_all && !net->backward && !o->no_plan;
     net->only = o->only && !net->backward;
     net->reread = o->reread_weights && net->phase == FERRY_PHASE_TEST && !o->backward;
-    net->quantize = net->phase == FERRY_PHASE_TEST && !o->ignore_quantization;
+    net->quantize =
+        net->phase == FERRY_PHASE_TEST && !o->ignore_quantization && !o->fake_quantize;
     net->fuse = !net->keep_all && !net->backward && !o->no_fuse;
     err = find_precision(o, &net->math);
     if (err)
         return err;
-    if (net->backward)
+    if (net->backward || o->fake_quantize)
         net->math = 0;
     if (o->segments && !(net->segments = strdup(o->segments)))
         return ferry_error_set(FERRY_ENOMEM, "ferry_net_open: no memory");
@@ -188,7 +191,8 @@ static int open_net(ferry_net *net, const char *path, const ferry_net_options *o
     if (!err)
         err = ferry__conditions_make(net, o, over, &conditions);
     if (!err)
-        err = ferry__graph_make(net->proto, &conditions, &net->arena, &graph);
+        err = ferry__graph_make(
+            net, &conditions, o->fake_quantize ? &ferry__fake_quantize_layer : NULL, &graph);
     if (!err) {
         ferry__conditions_log(net, &conditions, &graph);
         err = ferry__net_build(net, &graph);
@@ -282,6 +286,7 @@ void ferry_net_close(ferry_net *net)
         ferry_blob_destroy(net->blobs[i].blob);
         free(net->blobs[i].shape);
     }
+    ferry__fake_end(net);
     ferry__place_close(net->place);
     ferry_proto_close(net->proto);
     ferry__mem_free(&net->arena);

@@ -113,7 +113,8 @@ static int open_train(ferry_solver *s, const ferry_solver_options *options)
     const ferry_net_options o = { .struct_size = sizeof o,
                                   .phase = FERRY_PHASE_TRAIN,
                                   .plan_training = options->plan_training,
-                                  .recompute = options->recompute };
+                                  .recompute = options->recompute,
+                                  .fake_quantize = options->fake_quantize };
     const ferry_proto *p = s->proto;
     struct source from = { NULL, NULL, NULL };
     int64_t given = 0;
@@ -210,6 +211,7 @@ static int open_tests(ferry_solver *s, const ferry_solver_options *options)
                                   .phase = FERRY_PHASE_TEST,
                                   .ignore_quantization = true, /* the weights change, so that
                                                                 * quantized ones would be stale */
+                                  .fake_quantize = options->fake_quantize,
                                   .precision = FERRY_PRECISION_F32,
                                   .keep = options->keep,
                                   .keep_count = options->keep_count };

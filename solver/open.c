@@ -121,6 +121,7 @@ int ferry_solver_open(ferry_device *dev, const char *path, const ferry_solver_op
         return no_memory();
     s->device = dev;
     s->saved = -1;
+    s->is_fake = o->fake_quantize;
     s->path = strdup(path ? path : "");
     err = s->path ? open_solver(s, o) : no_memory();
     if (err) {

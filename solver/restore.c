@@ -159,6 +159,7 @@ static int load_model(ferry_solver *s, const struct state *t)
     if (err)
         return err;
     err = ferry__net_load_whole(s->net, path);
+    s->has_ranges = false;
     free(path);
     return err;
 }

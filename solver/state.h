@@ -72,6 +72,7 @@ struct ferry_solver {
     bool stopped, not_a_number; /* not_a_number: the warning about a NaN loss was logged */
     bool goes_on;               /* the next ferry_solver_step continues the running average of
                                  * the losses */
+    bool is_fake, has_ranges;   /* fake_quantize; the ranges of its nets were checked */
     int saved;                  /* the iteration of the latest snapshot; −1: none */
     ferry_solver_score *scores;
     int score_count, room_scores;

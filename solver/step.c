@@ -3,6 +3,8 @@
 /* An iteration, in Caffe's order. */
 #include "solver/state.h"
 
+#include "net/model/training.h"
+
 #include <ferry/status.h>
 
 #include <math.h>
@@ -181,9 +183,27 @@ static int snapshot_if_due(ferry_solver *s)
     return s->wants_snapshot ? ferry__requests(s, &stop) : 0;
 }
 
+/* Requires ranges for fake quantisation, and gives the test nets those of a restored snapshot. */
+static int check_ranges(ferry_solver *s)
+{
+    int i;
+
+    if (!s->is_fake || s->has_ranges)
+        return 0;
+    if (!ferry__training_is_rounded(s->net))
+        return ferry_error_set(FERRY_EINVAL,
+                               "%s: fake_quantize: the weights have no ranges of the net's blobs; "
+                               "ferry quantize adds them",
+                               s->path);
+    for (i = 0; i < s->n_tests; i++)
+        ferry__training_share_ranges(s->tests[i].net, s->net);
+    s->has_ranges = true;
+    return 0;
+}
+
 static int step(ferry_solver *s, int n)
 {
-    int end = s->iter + n, err = 0;
+    int end = s->iter + n, err = check_ranges(s);
 
     begin_losses(s);
     s->began = now();

@@ -80,8 +80,7 @@ typedef struct ferry_net_options {
      * write; a folder exchanged between check and use is not detected. Reading is not restricted.
      */
     const char *allow_write;
-    const char *segments; /* a trusted folder for segments that plugins compile; NULL: they are not
-                           * stored */
+    const char *segments; /* a trusted folder to store segments that plugins compile; or NULL */
     bool ignore_quantization; /* computes in F32 in spite of known ranges (net_ranges.h) */
     ferry_precision precision; /* the precision of convolutions and inner products */
     /**
@@ -99,6 +98,7 @@ typedef struct ferry_net_options {
      */
     bool reread_weights;
     bool recompute; /* plan_training, with cheap results computed again in backward, not kept */
+    bool fake_quantize; /* rounds in F32 what is quantized in TEST: net_ranges.h */
 } ferry_net_options;
 
 /**

@@ -20,6 +20,14 @@
  * A range without negative values has 256 levels from 0 to its greatest value. Any other has 256
  * from its least to its greatest value if no convolution and no average that reads it has padding,
  * and otherwise 127 on each side of 0, up to its greatest absolute value.
+ *
+ * With ferry_net_options.fake_quantize a net of either phase computes in F32, and rounds the values
+ * that those products read and write as their ranges say, and their weights by output. Gradients
+ * are those of clipping to the ranges, and those of weights are of the rounded copy, which the net
+ * does not save. TRAIN nets then load ranges too. Layers of type FakeQuantize, which the net
+ * inserts and does not save, round the values. Products whose blobs have no ranges stay as they
+ * are. Results equal those with integers within rounding, if the device has integers for each
+ * product.
  */
 #ifndef FERRY_NET_RANGES_H
 #define FERRY_NET_RANGES_H

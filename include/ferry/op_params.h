@@ -75,8 +75,9 @@ typedef struct ferry_op_window {
  * Caffe. exp: a·r. log: c·a/(a·r + b). bnll: e/(e + 1) with e = exp(min(r, 50)). clip: a ≤ r ≤ b ?
  * 1 : 0. swish: s·(1 + a·r·(1 − s)) with s = sigmoid(a·r). mish: t + r·(1 − t²)·sigmoid(r) with t =
  * tanh(log(1 + exp(r))). hard swish, with h = a·r + b: h ≤ 0 ? 0 : h ≥ 1 ? 1 : a·r + h. hard
- * sigmoid: 0 < a·r + b < 1 ? a : 0. gelu: Φ(r) + r·exp(−r²/2)/√2π. softsign: 1 / (1 + |r|)².
- * threshold has no data pass.
+ * sigmoid: 0 < a·r + b < 1 ? a : 0. gelu: Φ(r) + r·exp(−r²/2)/√2π. softsign: 1 / (1 + |r|)². round,
+ * whose b and c are whole numbers of at most 2²², rounds to nearest even; its derivative is that of
+ * clipping, b ≤ rint(a·r) ≤ c ? 1 : 0 (straight-through estimator). threshold has no data pass.
  */
 #define FERRY_UNARY_RELU         0u  /* x > 0 ? x : a·x; r is x, or y if a ≥ 0 */
 #define FERRY_UNARY_ELU          1u  /* x > 0 ? x : a·(exp(x) − 1); r is y */
@@ -95,7 +96,8 @@ typedef struct ferry_op_window {
 #define FERRY_UNARY_HARD_SIGMOID 14u /* min(max(a·x + b, 0), 1); r is x */
 #define FERRY_UNARY_GELU         15u /* x·Φ(x) = x·erfc(−x/√2)/2; r is x */
 #define FERRY_UNARY_SOFTSIGN     16u /* x / (1 + |x|); r is x */
-#define FERRY_UNARY_COUNT        17u /* the number of functions of this header */
+#define FERRY_UNARY_ROUND        17u /* min(max(rint(a·x), b), c) / a; r is x; since 1.2 */
+#define FERRY_UNARY_COUNT        18u /* the number of functions of this header */
 
 /**
  * Functions of BINARY, of x, u and v, and their backward passes. MAX in data: x > u ? dy : 0. Other

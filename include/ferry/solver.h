@@ -68,6 +68,12 @@ typedef struct ferry_solver_options {
     bool weights_matched;    /* FERRY_ESHAPE for a file without weights for the net */
     bool plan_training; /* as in ferry_net_options, for the training net; ignored with debug_info */
     bool recompute;     /* likewise */
+    /**
+     * As in ferry_net_options, for all nets: training for integers of 8 bits, with the ranges of
+     * `weights` or of a restored snapshot. Snapshots have them too. FERRY_EINVAL at the first
+     * iteration or test if no layer has known ranges.
+     */
+    bool fake_quantize;
 } ferry_solver_options;
 
 /**

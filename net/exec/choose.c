@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The programs of the stages: selected by shapes, made, and dropped. */
 #include "net/exec/exec.h"
+#include "net/model/fake.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +24,10 @@ void ferry__stages_forget(ferry_net *net)
 
 void ferry__stages_update(ferry_net *net)
 {
-    if (net->outdated && net->quantize)
+    if (net->outdated && (net->quantize || net->fake))
         ferry__stages_forget(net);
+    if (net->outdated)
+        ferry__fake_update(net);
     net->outdated = false;
 }
 

@@ -140,11 +140,11 @@ static int shape_top(ferry_layer *layer, const struct convolution *c, int k)
 
 /* Emits the gradient of bottom k, and its contributions to those of the weights and the bias. */
 static int emit_backward(ferry_layer *layer, const struct convolution *c, const ferry_op_desc *op,
-                         int k)
+                         ferry_layer_operand weights, int k)
 {
     struct ferry__term dy = { op->out[0], ferry__diff(ferry__of_top(k)) };
     struct ferry__term x = { op->in[0], ferry__of_bottom(k) }, dx = x;
-    struct ferry__term w = { op->in[1], ferry__of_param(0) }, dw = w;
+    struct ferry__term w = { op->in[1], weights }, dw = { op->in[1], ferry__of_param(0) };
     int err = 0;
 
     dx.at.diff = dw.at.diff = 1;
@@ -160,7 +160,9 @@ static int emit_backward(ferry_layer *layer, const struct convolution *c, const 
     return err;
 }
 
-static int emit(ferry_layer *layer, const struct convolution *c, int k)
+/* Emits a top, with the weights of param 0 or a rounded copy of them. */
+static int emit(ferry_layer *layer, const struct convolution *c, ferry_layer_operand weights,
+                int k)
 {
     ferry_layer_operand in[3], out[1];
     ferry_op_desc op;
@@ -173,25 +175,26 @@ static int emit(ferry_layer *layer, const struct convolution *c, int k)
     if (ferry_layer_phase(layer) == FERRY_PHASE_TRAIN)
         op.math = FERRY_MATH_WINOGRAD_2;
     ferry__op_in(&op, in, images(ferry_layer_bottom_at(layer, k), c), ferry__of_bottom(k));
-    ferry__op_in(&op, in, ferry__convolution_weights(layer, c), ferry__of_param(0));
+    ferry__op_in(&op, in, ferry__convolution_weights(layer, c), weights);
     if (c->bias)
         ferry__op_in(&op, in, ferry__whole(layer, ferry__of_param(1)), ferry__of_param(1));
     ferry__op_out(&op, out, images(ferry_layer_top_at(layer, k), c), ferry__of_top(k));
     err = ferry_layer_emit(layer, &op, in, out);
-    return err ? err : emit_backward(layer, c, &op, k);
+    return err ? err : emit_backward(layer, c, &op, weights, k);
 }
 
 /* Emits each top from its bottom, with the same weights. */
 static int reshape(ferry_layer *layer)
 {
     const struct convolution *c = ferry_layer_state(layer);
-    int k, err = 0;
+    const bool wide = c->window.axes > FERRY_OP_SPATIAL;
+    ferry_layer_operand weights = ferry__of_param(0);
+    int k, err = wide ? 0 : ferry__weights_rounded(layer, 0, 0, &weights);
 
     for (k = 0; !err && k < ferry_layer_bottom_count(layer); k++) {
         err = shape_top(layer, c, k);
         if (!err)
-            err = c->window.axes <= FERRY_OP_SPATIAL ? emit(layer, c, k)
-                                                     : ferry__convolution_emit_wide(layer, c, k);
+            err = wide ? ferry__convolution_emit_wide(layer, c, k) : emit(layer, c, weights, k);
     }
     return err;
 }

@@ -123,6 +123,12 @@ int ferry__regions(ferry_layer *layer, int64_t outputs, int64_t h, int64_t w, ui
 int ferry__regions_backward(ferry_layer *layer, uint32_t group, double scale);
 const char *ferry__regions_refuse(const ferry_layer *layer, int index);
 
+/*
+ * The operand of the weights, parameter 0, or of their rounded copy, which is emitted here;
+ * `axis` is that of the outputs. Uses scratch blobs `scratch` to `scratch` + 2 (fake_quantize.c).
+ */
+int ferry__weights_rounded(ferry_layer *layer, int scratch, int axis, ferry_layer_operand *out);
+
 /* ---- regions (region.c) ---- */
 
 /*

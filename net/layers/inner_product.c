@@ -67,11 +67,12 @@ static ferry_operand rows(const ferry_blob *b, const struct inner_product *s)
     return ferry_operand_make(FERRY_F32, shape, rank - s->axis + 1, NULL);
 }
 
-static int emit_backward(ferry_layer *layer, const struct inner_product *s, const ferry_op_desc *op)
+static int emit_backward(ferry_layer *layer, const struct inner_product *s, const ferry_op_desc *op,
+                         ferry_layer_operand weights)
 {
     struct ferry__term dy = { op->out[0], ferry__diff(ferry__of_top(0)) };
     struct ferry__term x = { op->in[0], ferry__of_bottom(0) }, dx = x;
-    struct ferry__term w = { op->in[1], ferry__of_param(0) }, dw = w;
+    struct ferry__term w = { op->in[1], weights }, dw = { op->in[1], ferry__of_param(0) };
     int err = 0;
 
     dx.at.diff = dw.at.diff = 1;
@@ -92,9 +93,12 @@ static int emit(ferry_layer *layer, const struct inner_product *s)
     const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
     ferry_operand weights = ferry__whole(layer, ferry__of_param(0)), w = weights;
     int64_t shape[2] = { ferry_blob_element_count_range(bottom, 0, s->axis), s->outputs };
-    ferry_layer_operand in[3], out[1];
+    ferry_layer_operand in[3], out[1], from;
     ferry_op_desc op;
-    int err;
+    int err = ferry__weights_rounded(layer, 0, s->transpose ? 1 : 0, &from);
+
+    if (err)
+        return err;
 
     if (s->transpose) {
         w.shape[0] = weights.shape[1];
@@ -104,12 +108,12 @@ static int emit(ferry_layer *layer, const struct inner_product *s)
     }
     ferry_op_desc_init(&op, FERRY_OP_INNER_PRODUCT);
     ferry__op_in(&op, in, rows(bottom, s), ferry__of_bottom(0));
-    ferry__op_in(&op, in, w, ferry__of_param(0));
+    ferry__op_in(&op, in, w, from);
     if (s->bias)
         ferry__op_in(&op, in, ferry__whole(layer, ferry__of_param(1)), ferry__of_param(1));
     ferry__op_out(&op, out, ferry_operand_make(FERRY_F32, shape, 2, NULL), ferry__of_top(0));
     err = ferry_layer_emit(layer, &op, in, out);
-    return err ? err : emit_backward(layer, s, &op);
+    return err ? err : emit_backward(layer, s, &op, from);
 }
 
 static int reshape(ferry_layer *layer)

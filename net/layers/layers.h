@@ -18,6 +18,21 @@ extern const ferry_layer_type ferry__unary_layers[];
 /* A Split whose tops have diffs of their own. */
 extern const ferry_layer_type ferry__split_layer;
 
+/* ---- fake quantisation ---- */
+
+/* A type of nets with the option `fake_quantize` (net/model/fake.h), which texts cannot name. */
+extern const ferry_layer_type ferry__fake_quantize_layer;
+
+/*
+ * The grid of a FakeQuantize's bottom: values are scale times a whole number from least to most.
+ * False: it is not rounded. (net/model/fake.c)
+ */
+bool ferry__layer_grid(const ferry_layer *layer, double *out_scale, double *out_least,
+                       double *out_most);
+
+/* Whether a layer computes with rounded weights. (net/model/fake.c) */
+bool ferry__layer_rounds_weights(const ferry_layer *layer);
+
 /* ---- shapes (shared.c) ---- */
 
 /* Gives top `top` the shape of a blob. */

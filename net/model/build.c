@@ -63,7 +63,8 @@ static int counts_fit(const ferry_layer *layer)
 
 static int make_layer(ferry_net *net, const struct ferry__node *node, ferry_layer *layer)
 {
-    const ferry_layer_type *type = ferry_layer_type_find(node->type);
+    const ferry_layer_type *type =
+        node->layer_type ? node->layer_type : ferry_layer_type_find(node->type);
     int tops = node->n_tops, i;
 
     if (!type)

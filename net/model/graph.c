@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "net/model/graph.h"
 
+#include "net/model/fake.h"
 #include "net/model/names.h"
 
 #include <ferry/status.h>
@@ -232,6 +233,7 @@ static int copy_node(const struct ferry__graph *g, int i, int bottom, struct ver
         return no_memory();
     node->name = from->name;
     node->type = from->type;
+    node->layer_type = from->layer_type;
     node->message = from->message;
     node->weighted = from->weighted;
     for (k = 0; k < from->n_bottoms; k++) {
@@ -283,20 +285,22 @@ static int make_versions(const struct ferry__graph *g, struct versions *v)
     return v->first && v->used ? count_uses(g, v) : no_memory();
 }
 
-int ferry__graph_make(const ferry_proto *net, const struct ferry__net_conditions *conditions,
-                      struct ferry__mem_arena *arena, struct ferry__graph *out)
+int ferry__graph_make(ferry_net *net, const struct ferry__net_conditions *conditions,
+                      const ferry_layer_type *fake, struct ferry__graph *out)
 {
     /* for a message that current nets do not use: a message type without fields */
     const ferry_proto *empty =
-        ferry_proto_message(net, "layer", ferry_proto_value_count(net, "layer"));
+        ferry_proto_message(net->proto, "layer", ferry_proto_value_count(net->proto, "layer"));
     struct ferry__graph all = { 0 };
     struct versions v = { 0 };
-    int err = collect(net, conditions, arena, &all);
+    int err = collect(net->proto, conditions, &net->arena, &all);
 
+    if (!err && fake)
+        err = ferry__fake_begin(net, fake, empty, &all);
     if (!err)
         err = make_versions(&all, &v);
     if (!err)
-        err = insert_splits(&all, &v, empty, arena, out);
+        err = insert_splits(&all, &v, empty, &net->arena, out);
     ferry__names_end(&v.latest);
     free(v.first);
     free(v.used);

@@ -8,6 +8,7 @@
 
 #include "common/arena.h"
 
+#include <ferry/layer.h>
 #include <ferry/net.h>
 #include <stdbool.h>
 
@@ -23,7 +24,8 @@ struct ferry__net_conditions {
 /* A planned layer. Its members belong to the arena, its messages to their tree. */
 struct ferry__node {
     const char *name, *type;
-    const ferry_proto *message; /* for a split an empty LayerParameter */
+    const ferry_layer_type *layer_type; /* NULL: that with the name `type` */
+    const ferry_proto *message; /* for a layer that the text lacks, an empty LayerParameter */
     const char **bottoms, **tops;
     int n_bottoms, n_tops;
     double *loss_weights; /* n_tops of them if `weighted`; 0 for a top without a loss weight */
@@ -36,12 +38,12 @@ struct ferry__graph {
 };
 
 /*
- * The layers of a NetParameter in the current form that are in this state, with splits inserted and
- * named as in Caffe. FERRY_EFORMAT with the position for a contradictory rule or for a bottom that
- * no earlier layer produces; FERRY_ENOMEM.
+ * The layers of the net's text that are in this state, with splits inserted and named as in Caffe,
+ * and with layers of type `fake`, FakeQuantize (fake.h), if it is not NULL. FERRY_EFORMAT with the
+ * position for a contradictory rule or for a bottom that no earlier layer produces; FERRY_ENOMEM.
  */
-int ferry__graph_make(const ferry_proto *net, const struct ferry__net_conditions *conditions,
-                      struct ferry__mem_arena *arena, struct ferry__graph *out);
+int ferry__graph_make(ferry_net *net, const struct ferry__net_conditions *conditions,
+                      const ferry_layer_type *fake, struct ferry__graph *out);
 
 /*
  * conditions.c: the state that results from the phase, the options, the text's own state and

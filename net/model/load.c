@@ -428,13 +428,14 @@ static int report(struct loading *l)
 
 /*
  * Reads the ranges of the file. A TRAIN net does not take them over, because training changes the
- * values that they hold for.
+ * values that they hold for, unless it trains for these ranges (fake.h).
  */
 static int read_ranges(struct loading *l)
 {
     int err;
 
-    if (l->net->phase != FERRY_PHASE_TEST || ferry_io_get_format(l->io) != FERRY_IO_CAFFEMODEL)
+    if ((l->net->phase != FERRY_PHASE_TEST && !l->net->fake) ||
+        ferry_io_get_format(l->io) != FERRY_IO_CAFFEMODEL)
         return 0;
     err = ferry__ranges_read(l->path, &l->ranges);
     return err || !l->ranges ? err : ferry__ranges_check(l->net, l->ranges);

@@ -104,6 +104,7 @@ struct ferry_layer {
 struct ferry__program;
 struct ferry__fold;
 struct ferry__integers;
+struct ferry__fake;
 struct ferry__run;
 
 /* The number of sets of shapes for which a net keeps programs. */
@@ -154,6 +155,7 @@ struct ferry_net {
     bool shaping;                    /* a layer's reshape runs, which reads no values */
     bool quantize;                   /* programs use the ranges of blobs */
     uint32_t math;                   /* FERRY_MATH_… of convolutions and inner products */
+    struct ferry__fake *fake;        /* the classes of fake quantisation (fake.h); NULL: none */
     bool outdated;                   /* the ranges changed, so that existing programs do not fit */
     struct ferry__place *place;      /* NULL: all layers run on the net's device */
     uint64_t seed, drawn;            /* the seed of random numbers, and how many were drawn */

@@ -2,6 +2,8 @@
 /* Access to a net for the solver. */
 #include "net/model/training.h"
 
+#include "net/model/fake.h"
+#include "net/model/ranges.h"
 #include "net/model/state.h"
 
 #include <ferry/status.h>
@@ -31,6 +33,19 @@ void ferry__training_on_layer(ferry_net *net, int (*fn)(void *arg, int layer), v
 {
     net->on_layer = fn;
     net->on_layer_arg = arg;
+}
+
+/* ---- fake quantisation ----------------------------------------------------------------------- */
+
+bool ferry__training_is_rounded(ferry_net *net)
+{
+    ferry__fake_update(net);
+    return ferry__fake_is_active(net);
+}
+
+void ferry__training_share_ranges(ferry_net *net, const ferry_net *source)
+{
+    ferry__ranges_share(net, source);
 }
 
 /* ---- the state of a run ---------------------------------------------------------------------- */

@@ -103,7 +103,7 @@ class NetOptions(ctypes.Structure):
                 ("keep_count", SIZE), ("no_plan", BOOL), ("no_fuse", BOOL), ("only", BOOL), ("backward", BOOL),
                 ("rank", INT), ("ranks", INT), ("allow_write", TEXT), ("segments", TEXT),
                 ("ignore_quantization", BOOL), ("precision", INT), ("plan_training", BOOL),
-                ("reread_weights", BOOL), ("recompute", BOOL)]
+                ("reread_weights", BOOL), ("recompute", BOOL), ("fake_quantize", BOOL)]
 
 
 class LoadLine(ctypes.Structure):
@@ -131,7 +131,8 @@ class SolverOptions(ctypes.Structure):
                 ("weights", ctypes.POINTER(TEXT)), ("weight_count", SIZE), ("stages", ctypes.POINTER(TEXT)),
                 ("stage_count", SIZE), ("level", INT), ("place", TEXT), ("keep", ctypes.POINTER(TEXT)),
                 ("keep_count", SIZE), ("team", POINTER), ("allow_write", TEXT),
-                ("weights_matched", BOOL), ("plan_training", BOOL), ("recompute", BOOL)]
+                ("weights_matched", BOOL), ("plan_training", BOOL), ("recompute", BOOL),
+                ("fake_quantize", BOOL)]
 
 
 class SolverScore(ctypes.Structure):

@@ -30,7 +30,8 @@ class Net(Held):
     `text` replaces the contents of the file, whose path is then only a name. With `share_inputs` forward reads
     the caller's arrays without a copy: see there. With `plan_training` the blobs of a net that runs backward
     share memory too, data and diffs, as far as `keep` permits; each backward then requires a forward. With
-    `recompute` backward also computes results of cheap operations again, instead of keeping them.
+    `recompute` backward also computes results of cheap operations again, instead of keeping them. With
+    `fake_quantize` the net rounds, in F32, what nets with ranges compute with 8 bits, as training for them needs.
 
     Blobs of a net live as long as the net and keep it alive: they may outlive this object. One thread at a
     time may use a net."""
@@ -38,7 +39,7 @@ class Net(Held):
     def __init__(self, device, prototxt, weights=None, *, phase="test", keep=(), backward=False,
                  place=None, level=0, stages=(), seed=0, allow_write=None, text=None, plan=True, fuse=True,
                  only=False, precision=None, share_inputs=False, plan_training=False, reread_weights=False,
-                 recompute=False):
+                 recompute=False, fake_quantize=False):
         if phase not in _abi.PHASES:
             raise InvalidArgument(f"phase {phase!r}: expected one of {', '.join(_abi.PHASES)}")
         if precision not in _abi.PRECISIONS:
@@ -52,7 +53,8 @@ class Net(Held):
                                   keep_count=len(kept), backward=int(backward), level=level, stages=stages,
                                   stage_count=len(stages), seed=seed, allow_write=encoded(allow_write),
                                   precision=_abi.PRECISIONS[precision], plan_training=bool(plan_training),
-                                  reread_weights=bool(reread_weights), recompute=bool(recompute))
+                                  reread_weights=bool(reread_weights), recompute=bool(recompute),
+                                  fake_quantize=bool(fake_quantize))
         pointer = out_pointer(lib.ferry_net_open, device._use(), encoded(prototxt), ctypes.byref(options))
         self._handle = Handle(pointer, lib.ferry_net_close, (device._use(),))
         self._loss = None

@@ -36,14 +36,16 @@ class Solver(Held):
     `text` replaces the contents of the file, whose path is then only a name. `weights` are files that are
     loaded first; `stages` and `level` are added to train_state; `place` is as of Net, for all nets; `keep`
     are the blobs of the test nets that are available ("*": all; the training net's always are, unless it has
-    `plan_training` or `recompute`, which are as of Net, like `allow_write`). solver_mode and device_id of the text have no effect.
+    `plan_training` or `recompute`, which are as of Net, like `allow_write`). With `fake_quantize` all nets round
+    what they compute with 8 bits later, for the ranges of the weights. solver_mode and device_id of the text
+    have no effect.
 
     An interrupt (Ctrl-C) ends a step between two iterations with a KeyboardInterrupt; an exception of a
     callback ends it too. One thread at a time may use a solver with its nets; other threads run while it
     works."""
 
     def __init__(self, device, path, *, text=None, weights=(), stages=(), level=0, place=None, keep=(),
-                 allow_write=None, plan_training=False, recompute=False):
+                 allow_write=None, plan_training=False, recompute=False, fake_quantize=False):
         body = None if text is None else text.encode()
         lists = [texts(given) for given in (weights, stages, keep)]
         options = _abi.SolverOptions(
@@ -51,7 +53,7 @@ class Solver(Held):
             weights=lists[0], weight_count=len(lists[0]), stages=lists[1], stage_count=len(lists[1]),
             level=level, place=encoded(place), keep=lists[2], keep_count=len(lists[2]),
             allow_write=encoded(allow_write), plan_training=bool(plan_training),
-            recompute=bool(recompute))
+            recompute=bool(recompute), fake_quantize=bool(fake_quantize))
         pointer = out_pointer(lib.ferry_solver_open, device._use(), encoded(path), ctypes.byref(options))
         self._handle = Handle(pointer, lib.ferry_solver_close, (device._use(),))
         self._iteration_fn = self._gradients_fn = None

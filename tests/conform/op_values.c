@@ -85,6 +85,9 @@ static bool is_bound(const ferry_op_desc *op, long double got)
     case FERRY_UNARY_CLIP:
         return got == (long double)(float)op->params.unary.a ||
                got == (long double)(float)op->params.unary.b || isnan(got);
+    case FERRY_UNARY_ROUND:
+        return got == (long double)(op->params.unary.b / op->params.unary.a) ||
+               got == (long double)(op->params.unary.c / op->params.unary.a) || isnan(got);
     case FERRY_UNARY_HARD_SWISH:
         return got == 0 || isnan(got);
     default:

@@ -38,7 +38,9 @@
       1 + fabsl(a * x) + fabsl(b), 4, a * r + b > 0 && a * r + b < 1 ? a : 0)                 \
     X(GELU, PARAMETERS(0, 0, 0), x * erfcl(-x / sqrtl(2)) / 2, x, SOME,                       \
       erfcl(-r / sqrtl(2)) / 2 + r * expl(-r * r / 2) / sqrtl(2 * acosl(-1)))                 \
-    X(SOFTSIGN, PARAMETERS(0, 0, 0), x / (1 + fabsl(x)), x, 4, powl(1 + fabsl(r), -2))
+    X(SOFTSIGN, PARAMETERS(0, 0, 0), x / (1 + fabsl(x)), x, 4, powl(1 + fabsl(r), -2)) \
+    X(ROUND, PARAMETERS(4, -3, 5), fminl(fmaxl(rintl(a * x), b), c) / a, x, 1,                \
+      rintl(a * r) >= b && rintl(a * r) <= c ? 1 : 0)
 /* clang-format on */
 
 #define ONE(name, parameters, value, magnitude, roundings, slope) +1

@@ -169,6 +169,22 @@ static void recompute_ends_with_the_same_result(void)
                     0);
 }
 
+static void fake_quantization_trains_for_the_ranges_and_resumes(void)
+{
+    CU_ASSERT_EQUAL(here("$FERRY train solver.prototxt --fake-quantize"), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "ferry quantize adds them"));
+    CU_ASSERT_EQUAL(
+        here("$FERRY train solver.prototxt && mv snap_iter_10.caffemodel plain && "
+             "echo \"quantization { range { blob: 'x' min: -1 max: 1 } }\" >>net.prototxt &&"
+             "$FERRY train solver.prototxt --fake-quantize --log a.jsonl &&"
+             "mv snap_iter_10.caffemodel a && ! cmp a plain && head -5 a.jsonl >b.jsonl &&"
+             "sed -i '$d' net.prototxt &&"
+             "$FERRY train solver.prototxt --fake-quantize --snapshot snap_iter_5.solverstate "
+             "--resume exact --log b.jsonl && cmp a snap_iter_10.caffemodel && "
+             "cmp a.jsonl b.jsonl"),
+        0);
+}
+
 static void signals_snapshot_and_stop(void)
 {
     CU_ASSERT_EQUAL(
@@ -430,6 +446,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(the_last_test_is_in_the_last_line),
     FERRY_TEST(an_exact_resume_ends_with_the_same_result),
     FERRY_TEST(recompute_ends_with_the_same_result),
+    FERRY_TEST(fake_quantization_trains_for_the_ranges_and_resumes),
     FERRY_TEST(signals_snapshot_and_stop),
     FERRY_TEST(a_full_disk_names_the_latest_good_snapshot),
     FERRY_TEST(invalid_arguments_print_one_error_line),

@@ -404,6 +404,8 @@ static void derivatives_at_edges_match_caffe(void)
         { FERRY_UNARY_GELU, 0, 0, 0, 0, 0.5 },
         { FERRY_UNARY_GELU, 0, 0, 0, -1000, 0 },
         { FERRY_UNARY_SOFTSIGN, 0, 0, 0, -1, 0.25 },
+        { FERRY_UNARY_ROUND, 4, -3, 5, 1.37, 1 },
+        { FERRY_UNARY_ROUND, 4, -3, 5, 1.38, 0 },
         { FERRY_UNARY_HARD_SWISH, 0.25, 0.5, 0, 0, 0.5 },
         { FERRY_UNARY_HARD_SWISH, 0.25, 0.5, 0, -2, 0 },
         { FERRY_UNARY_HARD_SWISH, 0.25, 0.5, 0, 2, 1 },

@@ -17,7 +17,7 @@ struct training {
     const char *allow_write, *max_bytes;
     struct net_list stages;
     struct train_log log;
-    bool mpi, weights_partial, recompute;
+    bool mpi, weights_partial, recompute, fake_quantize;
     struct ranks ranks;
     int status;     /* the status of the log, if a failure to write it ended training */
     int64_t images; /* the number of images per iteration; 0: unknown */
@@ -157,7 +157,8 @@ static int open_solver(const struct training *t, ferry_device *dev, ferry_solver
                                .place = t->place,
                                .allow_write = t->allow_write,
                                .plan_training = true,
-                               .recompute = t->recompute };
+                               .recompute = t->recompute,
+                               .fake_quantize = t->fake_quantize };
 
     int64_t level = 0;
     int status = tool_parse_number(t->self, "--level", t->level, INT_MIN, INT_MAX, &level);
@@ -229,6 +230,7 @@ int cmd_train(const struct tool_command *self, int argc, char **argv)
         { "--level", NULL, NULL, &t.level },
         { "--mpi", NULL, &t.mpi, NULL },
         { "--recompute", NULL, &t.recompute, NULL },
+        { "--fake-quantize", NULL, &t.fake_quantize, NULL },
         { NULL, NULL, NULL, NULL },
     };
     int n, status;

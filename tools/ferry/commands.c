@@ -139,6 +139,8 @@ const struct tool_command tool_commands[] = {
       "                         with --snapshot appended to the file\n"
       "    --recompute          backward computes results of cheap operations again instead of\n"
       "                         keeping them: the same results in less memory\n"
+      "    --fake-quantize      trains for int8: rounds in F32 what ferry run computes with 8\n"
+      "                         bits, for the ranges that ferry quantize stored in --weights\n"
       "    --stage NAME         added to train_state, may be given more than once; also --level N\n"
       "    --place, --layers, --allow-write, --max-bytes    as of ferry run\n"
       "    --mpi                fails without MPI; a process that mpirun started joins its ranks\n"

@@ -145,6 +145,14 @@ TARGET static void NAME(softmax_pairs)(int64_t n, const float *x, float *y)
     EACH(NAME(softmax_pairs_of)(v));
 }
 
+/* Rounds to nearest even: elements of at most 2^22 lose their fraction in a sum with 1.5 * 2^23. */
+INLINE vec NAME(even)(vec v)
+{
+    const vec shift = SPLAT(12582912.0f);
+
+    return v + shift - shift;
+}
+
 #define FUNCTION(name, expression) \
     case FERRY_UNARY_##name:       \
         EACH(expression);          \
@@ -169,6 +177,7 @@ TARGET static bool NAME(unary)(uint32_t function, double da, double db, double d
         FUNCTION(MISH, NAME(mish)(v))
         FUNCTION(HARD_SWISH, NAME(hard_swish)(v, a * v + b))
         FUNCTION(HARD_SIGMOID, CLIP(a * v + b, zero, one))
+        FUNCTION(ROUND, CLIP(NAME(even)(a * v), b, c) / a)
         FUNCTION(SOFTSIGN, v / (one + (vec)((ivec)v & 0x7fffffff)))
 #if HAVE_AVX512 || HAVE_AVX2 || HAVE_NEON
         FUNCTION(GELU, NAME(gelu)(v))
