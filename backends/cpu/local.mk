@@ -101,6 +101,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/pool_impl.h \
 	%D%/op/pool_lines_impl.h \
 	%D%/op/random.c \
+	%D%/op/turn.h \
 	%D%/op/update.c \
 	%D%/op/reals_impl.h \
 	%D%/op/reduce.c \

@@ -192,13 +192,7 @@ static void plan_any_product(struct cpu_op *p)
     if (!p->plan.convolution.winograd.points && cpu_planes_can(p)) {
         p->plan.convolution.method = CPU_CONVOLUTION_PLANES;
         p->plan.convolution.gemm.form = CPU_GEMM_FLOATS;
-        p->answer.math = 0;
-        if (cpu_winograd_planes_can(p)) {
-            p->plan.convolution.method = CPU_CONVOLUTION_WINOGRAD_PLANES;
-            cpu_winograd_planes_plan(p);
-        } else {
-            cpu_planes_plan(p);
-        }
+        cpu_planes_plan(p);
     }
     if (p->plan.convolution.reads_planes)
         memset(p->answer.order, 0, sizeof(p->answer.order));
@@ -522,7 +516,7 @@ static void product_run(struct cpu_device *d, const struct cpu_op *p,
 /* By cpu_convolution_method. */
 static const struct {
     void (*plan)(struct cpu_op *p);
-    void (*pack)(const struct cpu_op *p, const float *w, float *packed); /* NULL: in parallel */
+    void (*pack)(const struct cpu_op *p, const float *w, float *packed); /* NULL: planes.c */
     void (*run)(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args);
 } methods[] = {
     [CPU_CONVOLUTION_DIRECT] = { NULL, NULL, cpu_direct_run },
@@ -573,8 +567,6 @@ static void convolution_prepare(struct cpu_device *d, const struct cpu_op *p, co
 {
     if (methods[p->plan.convolution.method].pack)
         methods[p->plan.convolution.method].pack(p, in[1], packed);
-    else if (p->plan.convolution.method == CPU_CONVOLUTION_WINOGRAD_PLANES)
-        cpu_winograd_planes_pack(d, p, in[1], packed);
     else
         cpu_planes_pack(d, p, in[1], packed);
 }

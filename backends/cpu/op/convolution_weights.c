@@ -2,6 +2,7 @@
 #include "common/window.h"
 #include "depthwise_planes.h"
 #include "lines.h"
+#include "turn.h"
 #include "winograd_planes.h"
 
 /*
@@ -268,6 +269,38 @@ struct adding {
 /* The number of rows of sums that are prefetched: they are too far apart for the processor to. */
 #define ADD_AHEAD 16
 
+/* Whether the weights of an output are contiguous, in the order of the rows of sums. */
+static bool has_plain_rows(const struct cpu_op *p)
+{
+    const struct cpu_window *v = &p->plan.weights.window;
+    const int64_t *stride = p->plan.weights.w;
+
+    return stride[1] == v->taps &&
+           (v->taps == 1 || (v->kernel[0] == 1 && stride[4] == 1 && stride[3] == v->kernel[2]));
+}
+
+/* Adds four rows of ADD_TOGETHER outputs, whose sums are at `from`; the rest has `left` rows. */
+static void add_four_rows(const struct cpu_op *p, const float *from, int64_t left, int64_t chunk,
+                          float *w)
+{
+    int64_t row = p->plan.weights.gemm.n;
+    float sum[4][ADD_TOGETHER] = { { 0 } };
+    four turned[4];
+
+    for (int64_t i = 0; i < p->plan.weights.chunks; i++)
+        for (int r = 0; r < 4; r++) {
+            if (r + ADD_AHEAD < left)
+                __builtin_prefetch(&from[i * chunk + (r + ADD_AHEAD) * row]);
+            for (int k = 0; k < ADD_TOGETHER; k++)
+                sum[r][k] += from[i * chunk + r * row + k];
+        }
+    for (int64_t k = 0; k < ADD_TOGETHER; k += 4) {
+        turn_four(&sum[0][k], ADD_TOGETHER, turned);
+        for (int64_t i = 0; i < 4; i++)
+            *(four *)(w + (k + i) * p->plan.weights.w[0]) += turned[i];
+    }
+}
+
 /* Adds the weights of outputs o … o + n − 1 of one group. */
 static void add_outputs(const struct adding *a, int64_t o, int64_t n)
 {
@@ -276,9 +309,14 @@ static void add_outputs(const struct adding *a, int64_t o, int64_t n)
     const struct cpu_gemm *g = &p->plan.weights.gemm;
     const int64_t *stride = p->plan.weights.w, chunk = room_of_chunk(p);
     const float *from = a->sums + o / g->n * g->m * g->n + o % g->n;
-    struct cpu_tap tap = { 0, { 0 } };
+    bool is_plain = n == ADD_TOGETHER && has_plain_rows(p);
+    int64_t row = 0;
+    struct cpu_tap tap;
 
-    for (int64_t row = 0; row < g->m; row++, from += g->n, tap_next(v, &tap)) {
+    for (; is_plain && row + 4 <= g->m; row += 4, from += 4 * g->n)
+        add_four_rows(p, from, g->m - row, chunk, a->w + o * stride[0] + row);
+    tap = tap_of(v, row);
+    for (; row < g->m; row++, from += g->n, tap_next(v, &tap)) {
         float *w = a->w + o * stride[0] + tap.channel * stride[1] + tap.at[0] * stride[2] +
                    tap.at[1] * stride[3] + tap.at[2] * stride[4];
         float sum[ADD_TOGETHER] = { 0 };

@@ -300,3 +300,28 @@ const struct cpu_op_kind cpu_op_binary = {
     .plan = binary_plan,
     .run = binary_run,
 };
+
+/* Applies bias and functions to one row of results, while it is in the cache. */
+void cpu_planes_finish(const struct cpu_op *p, const float *bias, int64_t output, int64_t n,
+                       float *y)
+{
+    const ferry_op_desc *op = &p->op;
+
+    if (bias) {
+        const struct cpu_binary_row sum = { .function = FERRY_BINARY_SUM,
+                                            .a = 1,
+                                            .b = 1,
+                                            .x = y,
+                                            .u = bias + output * op->in[2].stride[0],
+                                            .x_step = 1,
+                                            .y = y };
+
+        p->loops->binary(&sum, n);
+    }
+    for (uint32_t i = 0; i < op->n_epilogue; i++) {
+        const ferry_op_step *f = &op->epilogue[i];
+
+        if (!p->loops->unary(f->function, f->a, f->b, f->c, n, y, y))
+            cpu_unary_row(f->function, f->a, f->b, f->c, n, y, y);
+    }
+}

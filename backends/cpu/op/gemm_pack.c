@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "gemm.h"
+#include "turn.h"
 
 #include <string.h>
 
@@ -34,29 +35,14 @@ int64_t cpu_gemm_packed_at(const struct cpu_gemm *g, int64_t k, int64_t column)
     return panel * g->panel * g->k + k * cpu_gemm_width(g, panel) + column % g->panel;
 }
 
-/* Combines four of the eight lanes of two vectors. */
-#if defined(__clang__)
-#define PICK(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#else
-#define PICK(a, b, ...) \
-    __builtin_shuffle(a, b, (int32_t __attribute__((vector_size(16)))){ __VA_ARGS__ })
-#endif
-
-/* Four floats at any alignment. */
-typedef float __attribute__((vector_size(16), aligned(4), may_alias)) four;
-
 /* Packs four rows of four columns, whose elements are contiguous along k. */
 static void pack_turned(const float *from, int64_t column, float *to, int64_t width)
 {
-    const four a = *(const four *)from, b = *(const four *)(from + column);
-    const four c = *(const four *)(from + 2 * column), d = *(const four *)(from + 3 * column);
-    const four ab = PICK(a, b, 0, 4, 1, 5), cd = PICK(c, d, 0, 4, 1, 5);
-    const four ba = PICK(a, b, 2, 6, 3, 7), dc = PICK(c, d, 2, 6, 3, 7);
+    four rows[4];
 
-    *(four *)to = PICK(ab, cd, 0, 1, 4, 5);
-    *(four *)(to + width) = PICK(ab, cd, 2, 3, 6, 7);
-    *(four *)(to + 2 * width) = PICK(ba, dc, 0, 1, 4, 5);
-    *(four *)(to + 3 * width) = PICK(ba, dc, 2, 3, 6, 7);
+    turn_four(from, column, rows);
+    for (int i = 0; i < 4; i++)
+        *(four *)(to + i * width) = rows[i];
 }
 
 /* Packs the columns of one panel that are contiguous along k. */

@@ -250,7 +250,10 @@ void cpu_epilogue_line(const struct cpu_gemm_run *r, const struct cpu_window *w,
 KIND_LIST(CPU_OP_KIND)
 #undef CPU_OP_KIND
 
-/* A convolution of row-major images (planes.c); `spread` is a transposed one. F32. */
+/*
+ * A convolution of row-major images (planes.c), by tiles where they need less (winograd_planes.h);
+ * `spread` is a transposed one. F32.
+ */
 bool cpu_planes_can(const struct cpu_op *p);
 bool cpu_spread_can(const struct cpu_op *p);
 void cpu_planes_plan(struct cpu_op *p);

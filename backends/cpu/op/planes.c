@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lines.h"
 #include "rows.h"
+#include "winograd_planes.h"
 
 /*
  * CONVOLUTION of row-major images, whose pixels of a plane are contiguous. The rows of a product
@@ -92,8 +93,15 @@ void cpu_planes_plan(struct cpu_op *p)
 {
     const struct cpu_window *w = &p->plan.convolution.window;
     int64_t group = p->op.params.window.group, lines = w->out[0] * w->out[1];
-    int64_t k = w->channels / group * w->taps, m = w->outputs / group;
-    int64_t block = evenly(lines, least(MOST_COLUMNS / k, 1024) / w->out[2]);
+    int64_t k = w->channels / group * w->taps, m = w->outputs / group, block;
+
+    p->answer.math = 0;
+    if (cpu_winograd_planes_can(p)) {
+        p->plan.convolution.method = CPU_CONVOLUTION_WINOGRAD_PLANES;
+        cpu_winograd_planes_plan(p);
+        return;
+    }
+    block = evenly(lines, least(MOST_COLUMNS / k, 1024) / w->out[2]);
 
     p->plan.convolution.block = block;
     p->plan.convolution.aside = rounded(block * w->out[2]);
@@ -249,6 +257,10 @@ void cpu_planes_pack(struct cpu_device *d, const struct cpu_op *p, const float *
     int64_t row = spreads ? v->outputs / group : v->channels / group * v->taps;
     int64_t piece = (walk_piece_of(rows, 8 * row) + PACK_TOGETHER - 1) / PACK_TOGETHER;
 
+    if (p->plan.convolution.method == CPU_CONVOLUTION_WINOGRAD_PLANES) {
+        cpu_winograd_planes_pack(d, p, w, packed);
+        return;
+    }
     workers_run(d->workers, rows, least(piece * PACK_TOGETHER, rows),
                 spreads ? pack_spread : pack_rows, &(struct packing){ p, w, packed });
 }
@@ -292,31 +304,6 @@ static struct cpu_gemm_run product_of(const struct blocks *s, const struct block
                                   .a_row = s->w_row,
                                   .y_column = 1,
                                   .scratch = b->scratch };
-}
-
-/* Applies bias and functions to one row of results, while it is in the cache. */
-void cpu_planes_finish(const struct cpu_op *p, const float *bias, int64_t output, int64_t n,
-                       float *y)
-{
-    const ferry_op_desc *op = &p->op;
-
-    if (bias) {
-        const struct cpu_binary_row sum = { .function = FERRY_BINARY_SUM,
-                                            .a = 1,
-                                            .b = 1,
-                                            .x = y,
-                                            .u = bias + output * op->in[2].stride[0],
-                                            .x_step = 1,
-                                            .y = y };
-
-        p->loops->binary(&sum, n);
-    }
-    for (uint32_t i = 0; i < op->n_epilogue; i++) {
-        const ferry_op_step *f = &op->epilogue[i];
-
-        if (!p->loops->unary(f->function, f->a, f->b, f->c, n, y, y))
-            cpu_unary_row(f->function, f->a, f->b, f->c, n, y, y);
-    }
 }
 
 /* Packs the columns of some lines of a plane, for each channel and element of the kernel. */
