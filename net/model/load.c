@@ -437,7 +437,7 @@ static int read_ranges(struct loading *l)
     if ((l->net->phase != FERRY_PHASE_TEST && !l->net->fake) ||
         ferry_io_get_format(l->io) != FERRY_IO_CAFFEMODEL)
         return 0;
-    err = ferry__ranges_read(l->path, &l->ranges);
+    err = ferry__ranges_read(l->net, l->path, &l->ranges);
     return err || !l->ranges ? err : ferry__ranges_check(l->net, l->ranges);
 }
 

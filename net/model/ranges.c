@@ -161,7 +161,7 @@ static int check_names(const ferry_net *net, const ferry_proto *quantization)
 static int begin_layers(ferry_net *net, bool is_text)
 {
     ferry_proto *made;
-    int err = ferry__ranges_of_layers(net->proto, &made);
+    int err = ferry__ranges_of_layers(net, net->proto, &made);
 
     if (made)
         (void)take(net, made, !is_text);
@@ -193,20 +193,20 @@ int ferry__ranges_begin(ferry_net *net)
     return 0;
 }
 
-int ferry__ranges_read(const char *path, ferry_proto **out)
+int ferry__ranges_read(const ferry_net *net, const char *path, ferry_proto **out)
 {
     const struct ferry__proto_field *field =
         ferry__proto_field_of(&ferry__proto_NetParameter, "quantization", strlen("quantization"));
 
-    ferry_proto *net;
+    ferry_proto *layers;
     int err = ferry__proto_read_field(path, field, out);
 
     if (err || *out)
         return err;
-    err = ferry__proto_read_layers(path, "quantization_param", &net);
-    if (!err && net)
-        err = ferry__ranges_of_layers(net, out);
-    ferry_proto_close(net);
+    err = ferry__proto_read_layers(path, "quantization_param", &layers);
+    if (!err && layers)
+        err = ferry__ranges_of_layers(net, layers, out);
+    ferry_proto_close(layers);
     return err;
 }
 

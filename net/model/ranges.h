@@ -27,18 +27,19 @@ struct ferry__grid ferry__grid_of(float least, float most, bool may_shift);
 int ferry__ranges_begin(ferry_net *net);
 
 /*
- * Makes a `quantization` of the ranges that layers of a NetParameter state; the caller closes it.
- * *out is NULL if no layer states any. FERRY_EFORMAT, with the position, for a scale that is
- * missing or not valid; FERRY_ENOMEM.
+ * Makes a `quantization` of the ranges that layers state; the caller closes it. `definition` is the
+ * net's own, of which the layers in the net count, or that of a file of weights, of which those
+ * count that the net has by name. *out is NULL if none of them states any. FERRY_EFORMAT, with the
+ * position, for a scale that is missing or not valid; FERRY_ENOMEM.
  */
-int ferry__ranges_of_layers(const ferry_proto *net, ferry_proto **out);
+int ferry__ranges_of_layers(const ferry_net *net, const ferry_proto *definition, ferry_proto **out);
 
 /*
  * Reads the `quantization` of a file of weights, or else makes it of the ranges that its layers
  * state; the caller closes it. *out is NULL for a file without either, such as each that is not a
  * caffemodel. FERRY_EIO, FERRY_EFORMAT, FERRY_ENOMEM.
  */
-int ferry__ranges_read(const char *path, ferry_proto **out);
+int ferry__ranges_read(const ferry_net *net, const char *path, ferry_proto **out);
 
 /*
  * Checks the ranges of that message: FERRY_EFORMAT if one is not valid; names that the net lacks

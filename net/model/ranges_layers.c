@@ -13,6 +13,7 @@
 #include <ferry/status.h>
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define BITS 8
@@ -115,6 +116,67 @@ static int check(const ferry_proto *layer, const ferry_proto *param)
     return err ? err : check_exponents(layer, param, "fl_params");
 }
 
+/* ---- the layers that count ------------------------------------------------------------------- */
+
+/* The reading of the layers of one definition. */
+struct reading {
+    const ferry_proto **layers; /* those that count */
+    size_t count;
+    struct ferry__names rectified; /* whether a blob has no negative value at the end */
+    struct ferry__names ranges;    /* the position of a blob's range in `to` */
+    ferry_proto *to;
+};
+
+/*
+ * Whether a layer of a file of weights counts: a layer of the net, or one without parameters that
+ * the net may have by another name.
+ */
+static bool counts(const ferry_net *net, const ferry_proto *layer)
+{
+    return ferry__net_find_layer(net, text_of(layer, "name")) >= 0 ||
+           (!is_product(layer) && !ferry__proto_has(layer, "include") &&
+            !ferry__proto_has(layer, "exclude"));
+}
+
+/* Collects the layers that count: of the net's own definition those of its phase and stages. */
+static int collect(const ferry_net *net, const ferry_proto *definition, struct reading *r)
+{
+    int64_t count = ferry_proto_value_count(definition, "layer"), i;
+    bool is_own = definition == net->proto;
+
+    if (is_own)
+        count = net->n_layers;
+    r->layers = malloc(((size_t)count + 1) * sizeof *r->layers);
+    if (!r->layers)
+        return ferry_error_set(FERRY_ENOMEM, "net \"%s\": no memory", net->name);
+    for (i = 0; i < count; i++) {
+        const ferry_proto *layer =
+            is_own ? net->layers[i].message : ferry_proto_message(definition, "layer", i);
+
+        if (is_own || counts(net, layer))
+            r->layers[r->count++] = layer;
+    }
+    return 0;
+}
+
+/* Notes which blobs have no negative value at the end: their last layer in place is a ReLU. */
+static int note_rectified(struct reading *r)
+{
+    int err = 0;
+    size_t i;
+
+    for (i = 0; !err && i < r->count; i++) {
+        const ferry_proto *layer = r->layers[i];
+        const ferry_proto *param = ferry_proto_message(layer, "relu_param", 0);
+        bool rectified = strcmp(text_of(layer, "type"), "ReLU") == 0 &&
+                         ferry_proto_real(param, "negative_slope", 0) == 0;
+
+        if (ferry__proto_has(layer, "top"))
+            err = ferry__names_set(&r->rectified, text_of(layer, "top"), rectified, false);
+    }
+    return err;
+}
+
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
 /* Whether the layer computes with 8 bits; ferry computes it in F32 otherwise. */
@@ -122,24 +184,6 @@ static bool has_integers(const ferry_proto *param)
 {
     return param && ferry_proto_integer(param, input.bits, 0) == BITS &&
            ferry_proto_integer(param, "bw_params", 0) == BITS;
-}
-
-/* Whether a blob has no negative value at the end: its last layer in place is a ReLU. */
-static bool is_rectified(const ferry_proto *net, const char *blob)
-{
-    bool rectified = false;
-    int64_t i;
-
-    for (i = 0; i < ferry_proto_value_count(net, "layer"); i++) {
-        const ferry_proto *layer = ferry_proto_message(net, "layer", i);
-
-        if (ferry_proto_value_count(layer, "top") == 0 || strcmp(text_of(layer, "top"), blob) != 0)
-            continue;
-        rectified = strcmp(text_of(layer, "type"), "ReLU") == 0 &&
-                    ferry_proto_real(ferry_proto_message(layer, "relu_param", 0), "negative_slope",
-                                     0) == 0;
-    }
-    return rectified;
 }
 
 /* The range of the levels of a scale. */
@@ -154,32 +198,38 @@ static void levels_of(const ferry_proto *param, const struct fields *f, bool is_
     *most = (is_negative ? 127 : 255) / scale;
 }
 
-/* Adds a range to the message, or widens the one that the blob has. */
-static int add_range(ferry_proto *to, const char *blob, float least, float most, bool may_widen)
+/* Appends a range; `blob` lives as long as the reading. */
+static int append_range(struct reading *r, const char *blob, ferry_proto **range)
 {
-    ferry_proto *range = NULL;
-    int64_t i;
-    int err;
+    int at = (int)ferry_proto_value_count(r->to, "range");
+    int err = ferry__proto_put_message(r->to, "range", range);
 
-    for (i = 0; !range && i < ferry_proto_value_count(to, "range"); i++)
-        if (strcmp(text_of(ferry_proto_message(to, "range", i), "blob"), blob) == 0)
-            range = ferry__proto_mutable(to, "range", i);
+    if (!err)
+        err = ferry__proto_put_string(*range, "blob", blob);
+    return err ? err : ferry__names_set(&r->ranges, blob, at, false);
+}
+
+/* Adds a range, or widens the one that the blob has. */
+static int add_range(struct reading *r, const char *blob, float least, float most, bool may_widen)
+{
+    ferry_proto *range = ferry__proto_mutable(r->to, "range", ferry__names_get(&r->ranges, blob));
+    int err = 0;
+
     if (range && !may_widen)
         return 0;
     if (range) {
         least = fminf(least, (float)ferry_proto_real(range, "min", 0));
         most = fmaxf(most, (float)ferry_proto_real(range, "max", 0));
+    } else {
+        err = append_range(r, blob, &range);
     }
-    err = range ? 0 : ferry__proto_put_message(to, "range", &range);
-    if (!err)
-        err = ferry__proto_put_string(range, "blob", blob);
     if (!err)
         err = ferry__proto_put_real(range, "min", (double)least);
     return err ? err : ferry__proto_put_real(range, "max", (double)most);
 }
 
 /* Adds the range of a layer's input, or its name if it computes in F32. */
-static int add_input(const ferry_proto *layer, ferry_proto *to)
+static int add_input(struct reading *r, const ferry_proto *layer)
 {
     const ferry_proto *param = quantization_of(layer);
     float least, most;
@@ -188,50 +238,66 @@ static int add_input(const ferry_proto *layer, ferry_proto *to)
     if (err || !is_product(layer))
         return err;
     if (!has_integers(param))
-        return ferry__proto_put_string(to, "float_layer", text_of(layer, "name"));
+        return ferry__proto_put_string(r->to, "float_layer", text_of(layer, "name"));
     levels_of(param, &input, ferry_proto_boolean(param, "is_negative_input", 0), &least, &most);
     if (ferry_proto_boolean(param, "force_u8_input", 0)) { /* bytes of pictures */
         least = 0;
         most = 255;
     }
-    return ferry_proto_value_count(layer, "bottom")
-               ? add_range(to, text_of(layer, "bottom"), least, most, true)
+    return ferry__proto_has(layer, "bottom")
+               ? add_range(r, text_of(layer, "bottom"), least, most, true)
                : 0;
 }
 
 /* Adds the range of a layer's output, unless a reader states that of its input. */
-static int add_output(const ferry_proto *net, const ferry_proto *layer, ferry_proto *to)
+static int add_output(struct reading *r, const ferry_proto *layer)
 {
     const ferry_proto *param = quantization_of(layer);
+    const char *top = text_of(layer, "top");
     float least, most;
 
     if (!has_integers(param) || ferry_proto_integer(param, output.bits, 0) != BITS ||
-        ferry_proto_value_count(layer, "top") == 0)
+        !ferry__proto_has(layer, "top"))
         return 0;
-    levels_of(param, &output, !is_rectified(net, text_of(layer, "top")), &least, &most);
-    return add_range(to, text_of(layer, "top"), least, most, false);
+    levels_of(param, &output, ferry__names_get(&r->rectified, top) != 1, &least, &most);
+    return add_range(r, top, least, most, false);
 }
 
-int ferry__ranges_of_layers(const ferry_proto *net, ferry_proto **out)
+static int read_layers(const ferry_proto *definition, struct reading *r)
 {
-    int64_t count = ferry_proto_value_count(net, "layer"), i;
-    ferry_proto *made = NULL;
     bool any = false;
     int err = 0;
+    size_t i;
 
-    *out = NULL;
-    for (i = 0; !any && i < count; i++)
-        any = quantization_of(ferry_proto_message(net, "layer", i)) != NULL;
+    for (i = 0; !any && i < r->count; i++)
+        any = quantization_of(r->layers[i]) != NULL;
     if (!any)
         return 0;
-    err = ferry__proto_create(&ferry__proto_QuantizationParameter, net->document->file, &made);
-    for (i = 0; !err && i < count; i++)
-        err = add_input(ferry_proto_message(net, "layer", i), made);
-    for (i = 0; !err && i < count; i++)
-        err = add_output(net, ferry_proto_message(net, "layer", i), made);
-    if (err)
-        ferry_proto_close(made);
-    else
-        *out = made;
+    err = ferry__proto_create(&ferry__proto_QuantizationParameter, definition->document->file,
+                              &r->to);
+    if (!err)
+        err = note_rectified(r);
+    for (i = 0; !err && i < r->count; i++)
+        err = add_input(r, r->layers[i]);
+    for (i = 0; !err && i < r->count; i++)
+        err = add_output(r, r->layers[i]);
+    return err;
+}
+
+int ferry__ranges_of_layers(const ferry_net *net, const ferry_proto *definition, ferry_proto **out)
+{
+    struct reading r = { 0 };
+    int err = collect(net, definition, &r);
+
+    if (!err)
+        err = read_layers(definition, &r);
+    if (err) {
+        ferry_proto_close(r.to);
+        r.to = NULL;
+    }
+    free(r.layers);
+    ferry__names_end(&r.rectified);
+    ferry__names_end(&r.ranges);
+    *out = r.to;
     return err;
 }

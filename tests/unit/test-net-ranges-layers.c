@@ -139,6 +139,31 @@ static void the_reader_of_a_blob_decides_about_its_range(void)
     fx_end();
 }
 
+/* A layer that also reads x, with a wider range than c states. */
+#define WIDER(rule)                                                                               \
+    " }\nlayer { name: 'e' type: 'Convolution' bottom: 'x' top: 'e' convolution_param { "         \
+    "num_output: 1 kernel_size: 1 } " PARAM("scale_in: 1 scale_out: 1 is_negative_input: true") \
+    " " rule
+
+static void layers_of_other_phases_do_not_count(void)
+{
+    ferry_net *net;
+
+    dev = fx_device();
+    net = open_net(C_PARAM, D_PARAM, IP_PARAM WIDER(""));
+    CU_ASSERT(has(net, "x", -127, 127));
+    ferry_net_close(net);
+    net = open_net(C_PARAM, D_PARAM, IP_PARAM WIDER("include { phase: TRAIN }"));
+    CU_ASSERT(has_all(net));
+    ferry_net_close(net);
+    net = open_net(C_PARAM, D_PARAM,
+                   IP_PARAM " }\nlayer { name: 'train' type: 'ReLU' bottom: 'd' top: 'd' "
+                            "include { phase: TRAIN }");
+    CU_ASSERT(has_all(net));
+    ferry_net_close(net);
+    fx_end();
+}
+
 /* `quantization` is ferry's own and may have been measured later. */
 static void ranges_of_the_net_precede_those_of_layers(void)
 {
@@ -232,6 +257,70 @@ static void a_caffemodel_has_the_ranges_of_its_layers(void)
     fx_end();
 }
 
+static void layers_that_the_net_lacks_do_not_count(void)
+{
+    ferry_net *net;
+
+    dev = fx_device();
+    save(C_PARAM, D_PARAM, IP_PARAM WIDER(""));
+    net = open_net(NO_PARAM, NO_PARAM, NO_PARAM);
+    FX_OK(ferry_net_load(net, path, NULL));
+    CU_ASSERT(has_all(net));
+    ferry_net_close(net);
+    unlink(path);
+    fx_end();
+}
+
+#define MANY 100000
+
+/* Writes a caffemodel of MANY layers of one name, each with its own bottom and top. */
+static void write_many(void)
+{
+    size_t room = MANY * sizeof "layer { name: 'c' type: 'Convolution' bottom: 'b999999' top: "
+                                "'t999999' " C_PARAM " }\n",
+           used = 0, size = 0;
+    char *text = malloc(room), *bytes;
+    ferry_proto_options o = { .struct_size = sizeof o, .text = text };
+    ferry_proto *made = NULL;
+    FILE *file;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+    for (int i = 0; i < MANY; i++)
+        used += (size_t)snprintf(text + used, room - used,
+                                 "layer { name: 'c' type: 'Convolution' bottom: 'b%d' top: 't%d' "
+                                 "%s }\n",
+                                 i, i, C_PARAM);
+    o.text_size = used;
+    FX_OK(ferry_proto_open("many", "NetParameter", &o, &made));
+    FX_OK(ferry_proto_serialize(made, NULL, 0, &size));
+    bytes = malloc(size);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(bytes);
+    FX_OK(ferry_proto_serialize(made, bytes, size, &size));
+    snprintf(path, sizeof path, "%s/many.caffemodel", folder);
+    file = fopen(path, "wb");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    CU_ASSERT_EQUAL(fwrite(bytes, 1, size, file), size);
+    fclose(file);
+    ferry_proto_close(made);
+    free(bytes);
+    free(text);
+}
+
+/* Takes a second; with a search through all layers for each of them it takes many minutes. */
+static void many_layers_take_time_in_proportion(void)
+{
+    ferry_net *net;
+
+    dev = fx_device();
+    write_many();
+    net = open_net(NO_PARAM, NO_PARAM, NO_PARAM);
+    FX_OK(ferry_net_load(net, path, NULL));
+    CU_ASSERT(has_none(net, "x"));
+    ferry_net_close(net);
+    unlink(path);
+    fx_end();
+}
+
 static void every_allocation_of_a_load_may_fail(void)
 {
     bool failed = true;
@@ -279,9 +368,12 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(scales_of_layers_are_ranges_of_blobs),
     FERRY_TEST(other_layers_stay_in_f32),
     FERRY_TEST(the_reader_of_a_blob_decides_about_its_range),
+    FERRY_TEST(layers_of_other_phases_do_not_count),
     FERRY_TEST(ranges_of_the_net_precede_those_of_layers),
     FERRY_TEST(an_invalid_scale_is_an_error_with_its_place),
     FERRY_TEST(a_caffemodel_has_the_ranges_of_its_layers),
+    FERRY_TEST(layers_that_the_net_lacks_do_not_count),
+    FERRY_TEST(many_layers_take_time_in_proportion),
     FERRY_TEST(every_allocation_of_a_load_may_fail),
     FERRY_TEST(every_allocation_of_opening_may_fail),
 };
