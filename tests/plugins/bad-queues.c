@@ -12,7 +12,7 @@ static int create(void *dev, uint32_t flags, void **out_queue)
     (void)dev, (void)flags;
     if (file < 0)
         return good_host->error(FERRY_EDEVICE, "open failed");
-    *out_queue = (char *)NULL + file + 1;
+    *out_queue = (void *)((intptr_t)file + 1);
     return 0;
 }
 

@@ -188,7 +188,7 @@ static void a_convolution_is_one_cudnn_call_in_full_f32_precision(void)
                 r.op.n_epilogue = 0;
                 CU_ASSERT(error_of(&r) < 2e-6);
                 CU_ASSERT_EQUAL(convolutions() - calls, 1);
-                CU_ASSERT_EQUAL(control->calls("cudnnAddTensor") - added, bias);
+                CU_ASSERT_EQUAL(control->calls("cudnnAddTensor") - added, (unsigned)bias);
                 finish(&r);
             }
     close_rig(&r);

@@ -142,8 +142,8 @@ static bool check(const struct gradient *g, int bottom)
     bool good = true;
 
     for (int phase = FERRY_PHASE_TRAIN; phase <= FERRY_PHASE_TEST; phase++) {
-        double alone = gradient(g, phase, bottom, false);
-        double all = gradient(g, phase, bottom, true);
+        double alone = gradient(g, (ferry_phase)phase, bottom, false);
+        double all = gradient(g, (ferry_phase)phase, bottom, true);
 
         if (fabs(alone - all) <= TOLERANCE * fmax(1, fabs(all)))
             continue;

@@ -549,8 +549,8 @@ static void opening_a_pipe_does_not_block(void)
         "type: 'ImageData' top: 'label' image_data_param { source: '%s' batch_size: 1 }",
         "type: 'ImageData' top: 'label' image_data_param { source: '%s.list' batch_size: 1 }",
         "type: 'Data' data_param { source: '%s' batch_size: 1 }",
-        "type: 'ImageData' top: 'label' image_data_param { source: 'LIST' batch_size: 1 } "
-        "transform_param { mean_file: '%s' }",
+        ("type: 'ImageData' top: 'label' image_data_param { source: 'LIST' batch_size: 1 } "
+         "transform_param { mean_file: '%s' }"),
     };
     char pipe[256], line[320];
 
