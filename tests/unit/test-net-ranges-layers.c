@@ -140,10 +140,10 @@ static void the_reader_of_a_blob_decides_about_its_range(void)
 }
 
 /* A layer that also reads x, with a wider range than c states. */
-#define WIDER(rule)                                                                               \
-    " }\nlayer { name: 'e' type: 'Convolution' bottom: 'x' top: 'e' convolution_param { "         \
-    "num_output: 1 kernel_size: 1 } " PARAM("scale_in: 1 scale_out: 1 is_negative_input: true") \
-    " " rule
+#define WIDER(rule)                                                                       \
+    " }\nlayer { name: 'e' type: 'Convolution' bottom: 'x' top: 'e' convolution_param { " \
+    "num_output: 1 kernel_size: 1 } " PARAM(                                              \
+        "scale_in: 1 scale_out: 1 is_negative_input: true") " " rule
 
 static void layers_of_other_phases_do_not_count(void)
 {
@@ -170,8 +170,8 @@ static void ranges_of_the_net_precede_those_of_layers(void)
     ferry_net *net;
 
     dev = fx_device();
-    net = open_net(C_PARAM, D_PARAM,
-                   IP_PARAM " } quantization { range { blob: 'x' min: -1 max: 1 }");
+    net =
+        open_net(C_PARAM, D_PARAM, IP_PARAM " } quantization { range { blob: 'x' min: -1 max: 1 }");
     CU_ASSERT(has(net, "x", -1, 1));
     CU_ASSERT(has_none(net, "c"));
     ferry_net_close(net);
