@@ -2,7 +2,10 @@
 #define _GNU_SOURCE
 #include "processors.h"
 
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
+#include <stddef.h>
 
 /* Reads a number below PROCESSORS_MOST; −1: there is none. */
 static int number(const char **text)
@@ -44,14 +47,38 @@ int processors_parse(const char *text, struct processors *out)
     return 0;
 }
 
+struct trial {
+    const struct processors *list;
+    int forbidden;
+};
+
+/* The system refuses a thread a processor that is absent, or outside the process's cpuset. */
+static void *try_each(void *arg)
+{
+    struct trial *t = arg;
+
+    for (unsigned i = 0; i < t->list->count && t->forbidden < 0; i++) {
+        cpu_set_t one;
+
+        CPU_ZERO(&one);
+        CPU_SET(t->list->number[i], &one);
+        if (sched_setaffinity(0, sizeof(one), &one) != 0)
+            t->forbidden = t->list->number[i];
+    }
+    return NULL;
+}
+
 int processors_forbidden(const struct processors *p)
 {
-    cpu_set_t allowed;
+    struct trial t = { .list = p, .forbidden = -1 };
+    sigset_t all, before;
+    pthread_t thread;
 
-    if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
-        return -1; /* the machine has more processors than the set; binding them decides */
-    for (unsigned i = 0; i < p->count; i++)
-        if (!CPU_ISSET(p->number[i], &allowed))
-            return p->number[i];
-    return -1;
+    sigfillset(&all); /* the program's own threads handle them */
+    if (!p->count || pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
+        return -1;
+    if (pthread_create(&thread, NULL, try_each, &t) == 0)
+        pthread_join(thread, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return t.forbidden;
 }

@@ -16,7 +16,10 @@ struct processors {
  * *out is undefined then.
  */
 int processors_parse(const char *text, struct processors *out);
-/* The first processor of the list that this process may not run on; −1: it may run on all. */
+/*
+ * The first processor of the list that this process may not run on; −1: it may run on all, or no
+ * thread can be started to try. The calling thread's own processors do not matter.
+ */
 int processors_forbidden(const struct processors *p);
 
 #endif

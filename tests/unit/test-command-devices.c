@@ -98,7 +98,6 @@ static void devices_reports_probes_that_crash_or_hang(void)
     CU_ASSERT(one_line_of_error("--timeout 0"));
 }
 
-/* Fakes whose second device hangs, or ends the process; and one that leaves a daemon running. */
 /* Whether a process can adopt its descendants, as a probe does; qemu-user cannot. */
 static bool adopts_orphans(void)
 {
@@ -111,6 +110,7 @@ static bool adopts_orphans(void)
 #endif
 }
 
+/* Fakes whose second device hangs, or ends the process; and one that leaves a daemon running. */
 static void devices_opens_probed_devices(void)
 {
     static const char command[] =

@@ -55,7 +55,7 @@ INLINE void NAME(pixels_some)(const struct cpu_integer_pixels *p, uint32_t from,
             const char *at = x + i * LANES * NAME(integer_size)(from);
             vec v = CLIP(FMA(NAME(integer_load)(from, at, n), factor[i], term[i]), low, high);
 
-            NAME(integer_round)(to, from == FERRY_F32 ? KNOWN(v) : v, n, y + i * LANES);
+            NAME(integer_round)(to, KNOWN(v), n, y + i * LANES);
         }
     }
 }

@@ -116,23 +116,30 @@ static bool has_spans_in_place(const struct cpu_op *p)
 }
 
 /*
- * Whether lines of x are copied: rows overlap, and a line is neither short, so that tiles would
- * have few rows, nor long.
+ * Whether lines of x can be copied: rows overlap, and a line is neither short, so that tiles would
+ * have few rows, nor long. It does not depend on the number of threads.
  */
-static bool copies_lines(const struct cpu_op *p)
+static bool can_copy_lines(const struct cpu_op *p)
 {
     const struct cpu_window *w = &p->plan.convolution.window;
     const struct cpu_integer *g = &p->integer;
     int64_t channels = w->channels / g->groups * (g->loops->is_wide ? 2 : 1); /* in bytes */
     int64_t line = ((w->out[2] - 1) * w->stride[2] + w->kernel[2]) * channels;
-    int64_t tasks = g->groups * (w->images * w->out[1] > cut(g->n, g->loops->columns)
-                                     ? w->images * w->out[1]
-                                     : cut(g->n, g->loops->columns));
 
     return g->loops->unit == 1 && w->in[0] == 1 && w->out[0] == 1 && w->kernel[0] == 1 &&
            w->pad[0] == 0 && w->dilation[2] == 1 && w->stride[2] <= w->kernel[2] &&
            w->stride[1] <= cpu_integer_copied_lines(w) && w->out[2] >= LEAST_LINE && line > 0 &&
-           cpu_integer_copied_lines(w) <= CPU_INTEGER_ROW_BYTES / line && tasks >= 2 * p->threads;
+           cpu_integer_copied_lines(w) <= CPU_INTEGER_ROW_BYTES / line;
+}
+
+/* Whether lines, or panels, are enough for equal loads of all threads. */
+static bool has_tasks(const struct cpu_op *p)
+{
+    const struct cpu_window *w = &p->plan.convolution.window;
+    const struct cpu_integer *g = &p->integer;
+    int64_t lines = w->images * w->out[1], panels = cut(g->n, g->loops->columns);
+
+    return g->groups * (lines > panels ? lines : panels) >= 2 * p->threads;
 }
 
 /* Whether all pixels of y, and of the added operand, are at equal distances. */
@@ -170,7 +177,7 @@ static bool can_read_planes(const struct cpu_op *p)
     const struct cpu_window *w = &p->plan.convolution.window;
 
     return w->channels == 3 && p->integer.groups == 1 && w->x[1] > 1 && w->x[4] == 1 &&
-           copies_lines(p);
+           can_copy_lines(p);
 }
 
 /* Chooses the source of the rows; returns whether all of them are at equal distances. */
@@ -193,7 +200,8 @@ static bool choose_source(struct cpu_op *p)
         return is_even(p) && cpu_integer_is_even(w, pixels);
     }
     g->reads_planes = g->loops->is_bf16 && can_read_planes(p);
-    if (g->reads_planes || (copies_lines(p) && (!g->loops->is_bf16 || has_whole_spans(p)))) {
+    if (g->reads_planes ||
+        (can_copy_lines(p) && has_tasks(p) && (!g->loops->is_bf16 || has_whole_spans(p)))) {
         g->source = CPU_INTEGER_COPIED;
         g->spans = w->kernel[1];
         return false;

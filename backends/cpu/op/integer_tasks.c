@@ -13,8 +13,8 @@
  * cache, while the next layer reads whole rows.
  */
 #define LEAST_SHARED (2 * 1024 * 1024)
-/* As WORKERS_FEW_PRODUCTS, for multiplications that take a quarter of the time. */
-#define SMALL_PRODUCT (4 * WORKERS_FEW_PRODUCTS)
+/* As WORKERS_FEW_PRODUCTS, for multiplications that take a quarter, or half, of the time. */
+#define SMALL_PRODUCT(is_bf16) ((is_bf16 ? 2 : 4) * WORKERS_FEW_PRODUCTS)
 
 static int64_t cut(int64_t n, int64_t most)
 {
@@ -68,7 +68,7 @@ static void cut_tasks(struct cpu_integer *g, int64_t bytes, unsigned threads)
 
     most = least(most < 1 ? 1 : most, g->lines);
     g->is_by_line = g->panels * g->panel_bytes <= MOST_WEIGHTS;
-    g->slots = g->groups * g->m * g->n * g->k < SMALL_PRODUCT ? 1 : threads;
+    g->slots = g->groups * g->m * g->n * g->k < SMALL_PRODUCT(g->loops->is_bf16) ? 1 : threads;
     g->line_block = most < 1 ? 1 : most;
     g->panel_blocks = 1;
     if (g->slots > 1 && !g->is_by_line && shares_panels(g, g->lines * bytes))

@@ -195,9 +195,11 @@ bool cpu_winograd_planes_can(const struct cpu_op *p)
     const struct cpu_window *w = &p->plan.convolution.window;
     struct cpu_op other = *p;
     double products = 9.0 * (double)(w->images * w->out[1] * w->out[2]);
+    int64_t column = WINOGRAD_PLANES_POINTS * (w->channels + w->outputs);
 
     products *= (double)w->channels * (double)w->outputs;
     return cpu_winograd_planes_fit(p, w) && products > WORKERS_FEW_PRODUCTS &&
+           cut(w->out[2], 2) <= MOST_POINTS / column && /* a line of tiles is the least block */
            choose_lines(&other, 1) < 0.85 * products;
 }
 
