@@ -84,6 +84,10 @@ static int open_solver(ferry_solver *s, const ferry_solver_options *o)
 
     if (!err && (s->settings.snapshot || s->settings.snapshot_after_train))
         err = ferry__prefix_check(s->prefix);
+    if (!err && o->fake_quantize && s->settings.hdf5)
+        err = ferry_proto_error(s->proto, "snapshot_format", 0, FERRY_EINVAL,
+                                "fake_quantize: snapshots of HDF5 have no ranges, so that training "
+                                "could not be resumed; expected BINARYPROTO");
     if (err)
         return err;
     s->losses = calloc((size_t)s->settings.average_loss, sizeof *s->losses);

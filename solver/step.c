@@ -192,8 +192,8 @@ static int check_ranges(ferry_solver *s)
         return 0;
     if (!ferry__training_is_rounded(s->net))
         return ferry_error_set(FERRY_EINVAL,
-                               "%s: fake_quantize: the weights have no ranges of the net's blobs; "
-                               "ferry quantize adds them",
+                               "%s: fake_quantize: neither the weights nor a snapshot has ranges "
+                               "of the net's blobs; ferry quantize adds them to weights",
                                s->path);
     for (i = 0; i < s->n_tests; i++)
         ferry__training_share_ranges(s->tests[i].net, s->net);

@@ -27,7 +27,8 @@
  * does not save. TRAIN nets then load ranges too. Layers of type FakeQuantize, which the net
  * inserts and does not save, round the values. Products whose blobs have no ranges stay as they
  * are. Results equal those with integers within rounding, if the device has integers for each
- * product.
+ * product, except where integers are stored that no product reads: operands that a product adds,
+ * concatenations that only BatchNorm or Scale reads, and parts of a Slice stay F32 here.
  */
 #ifndef FERRY_NET_RANGES_H
 #define FERRY_NET_RANGES_H

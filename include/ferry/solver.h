@@ -70,8 +70,9 @@ typedef struct ferry_solver_options {
     bool recompute;     /* likewise */
     /**
      * As in ferry_net_options, for all nets: training for integers of 8 bits, with the ranges of
-     * `weights` or of a restored snapshot. Snapshots have them too. FERRY_EINVAL at the first
-     * iteration or test if no layer has known ranges.
+     * `weights` or of a restored snapshot. Snapshots have them too; FERRY_EINVAL for those of
+     * HDF5, which have none. FERRY_EINVAL from ferry_solver_step and ferry_solver_solve if no layer
+     * has known ranges.
      */
     bool fake_quantize;
 } ferry_solver_options;

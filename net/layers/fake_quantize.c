@@ -3,9 +3,9 @@
  * FakeQuantize: rounds values to the levels of 8 bits of their range, and is not a type of texts:
  * nets with `fake_quantize` insert it (net/model/fake.h). The gradient is that of clipping, the
  * straight-through estimator of Y. Bengio et al., "Estimating or Propagating Gradients Through
- * Stochastic Neurons", 2013. And the same for the weights of convolutions and inner products, by
- * output: their greatest absolute value is a level, so that none is clipped, and their gradient is
- * that of the rounded weights (B. Jacob et al., CVPR 2018, section 3).
+ * Stochastic Neurons", 2013. Weights of convolutions and inner products are rounded likewise, for
+ * each output: their greatest absolute value is a level, so that none is clipped, and their
+ * gradient is that of the rounded weights (B. Jacob et al., CVPR 2018, section 3).
  */
 #include "net/layers/emit.h"
 
@@ -41,7 +41,7 @@ const ferry_layer_type ferry__fake_quantize_layer = {
     .max_bottoms = 1,
     .min_tops = 1,
     .max_tops = 1,
-    .flags = FERRY_LAYER_IN_PLACE,
+    .flags = FERRY_LAYER_IN_PLACE | FERRY_LAYER_EMPTY_BACKWARD,
     .reshape = reshape,
 };
 

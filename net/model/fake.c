@@ -9,8 +9,12 @@
 /* The class of a blob of the net; NULL: it belongs to none. */
 static struct ferry__fake_class *class_of(const ferry_net *net, int blob)
 {
-    int k = ferry__names_get(&net->fake->of, net->blobs[ferry__net_root(net, blob)].name);
+    int k = ferry__names_get(&net->fake->of, net->blobs[blob].name);
 
+    while (k < 0 && net->blobs[blob].alias >= 0) {
+        blob = net->blobs[blob].alias;
+        k = ferry__names_get(&net->fake->of, net->blobs[blob].name);
+    }
     return k < 0 ? NULL : &net->fake->at[k];
 }
 
@@ -36,9 +40,11 @@ void ferry__fake_update(ferry_net *net)
     for (i = 0; i < net->fake->count; i++)
         net->fake->at[i].has_range = net->fake->at[i].used = false;
     for (i = 0; i < net->n_blobs; i++) {
-        c = net->blobs[i].alias < 0 && net->blobs[i].has_range ? class_of(net, i) : NULL;
+        const struct ferry__net_blob *b = &net->blobs[ferry__net_root(net, i)];
+
+        c = b->has_range ? class_of(net, i) : NULL;
         if (c)
-            add_range(c, &net->blobs[i]);
+            add_range(c, b);
     }
     for (i = 0; i < net->n_layers; i++) {
         ferry_layer *layer = &net->layers[i];
@@ -48,9 +54,13 @@ void ferry__fake_update(ferry_net *net)
         if (ferry__layer_rounds_weights(layer))
             class_of(net, layer->bottoms[0])->used = true;
     }
-    for (i = net->fake->count; i-- > 0;) {
-        c = &net->fake->at[i];
-        c->used = c->used || (c->feeds >= 0 && net->fake->at[c->feeds].used);
+    for (bool more = true; more;) {
+        more = false;
+        for (i = 0; i < net->fake->count; i++) {
+            c = &net->fake->at[i];
+            if (!c->used && c->feeds >= 0 && net->fake->at[c->feeds].used)
+                more = c->used = true;
+        }
     }
 }
 

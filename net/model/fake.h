@@ -6,9 +6,9 @@
  * Max pooling, Concat, Flatten, Reshape and Dropout keep the levels of their inputs, so that the
  * blobs that they connect form a class with one grid. A layer of type FakeQuantize, in place after
  * the last layer that writes a blob, rounds each blob of a class that a convolution or an inner
- * product reads, unless such a connecting layer writes it, and also what only averages read whose
- * results are rounded. The blob of a layer without bottoms is
- * copied instead, since the program may read and set it.
+ * product reads, unless such a connecting layer writes it. It also rounds a blob that only average
+ * pooling reads, if the averages are rounded. The blob of a layer without bottoms, and its contents
+ * in another shape, are copied instead, since the program may read and set them.
  */
 #ifndef FERRY_NET_MODEL_FAKE_H
 #define FERRY_NET_MODEL_FAKE_H

@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A blob, by its name; a name with layers in place is one blob. */
+/*
+ * A blob, by its name. With layers in place it is one blob, unless the first layer that writes it
+ * keeps levels: the values before and after the others then differ, and the latter are another one.
+ */
 struct spot {
     const char *name;
     int of;       /* the parent in the tree of its class (union-find) */
@@ -69,6 +72,12 @@ static bool keeps_levels(const struct ferry__node *node)
     return is_any(node->type, types) || is_pooling(node, "MAX");
 }
 
+/* Whether a layer's tops are its bottom's contents. */
+static bool shares_contents(const struct ferry__node *node)
+{
+    return node->n_bottoms == 1 && strcmp(node->type, "Pooling") && strcmp(node->type, "Dropout");
+}
+
 static bool has_nonzero(const ferry_proto *p, const char *field)
 {
     for (int64_t i = 0; i < ferry_proto_value_count(p, field); i++)
@@ -124,7 +133,7 @@ static int note_top(struct insertion *in, const struct ferry__node *node, int at
     int k = ferry__names_get(&in->names, name);
     struct spot *s = &in->spots[in->count];
 
-    if (k >= 0) {
+    if (k >= 0 && (keeps_levels(node) || !in->spots[k].derived)) {
         if (strcmp(node->type, "Dropout")) /* its factor of TRAIN follows the rounding */
             in->spots[k].last = at;
         return 0;
@@ -132,7 +141,7 @@ static int note_top(struct insertion *in, const struct ferry__node *node, int at
     *s = (struct spot){ .name = name, .of = in->count, .last = at, .next = -1, .feeds = -1 };
     s->source = node->n_bottoms == 0;
     s->derived = keeps_levels(node);
-    return ferry__names_set(&in->names, name, in->count++, true);
+    return ferry__names_set(&in->names, name, in->count++, false);
 }
 
 /* Notes what a node reads; a name that nothing writes is reported later. */
@@ -162,6 +171,8 @@ static void connect(struct insertion *in, const struct ferry__node *node)
 
         if (spot >= 0 && in->spots[spot].source) {
             in->spots[top].derived = false; /* a source is rounded for its products only */
+            for (t = 0; shares_contents(node) && t < node->n_tops; t++)
+                in->spots[ferry__names_get(&in->names, node->tops[t])].source = true;
             continue;
         }
         for (t = 0; spot >= 0 && t < node->n_tops; t++)
@@ -234,7 +245,7 @@ static int store_classes(struct insertion *in)
     for (i = 0; !err && i < in->count; i++)
         if (class_of(in, i)->read)
             err = ferry__names_set(&f->of, in->spots[i].name,
-                                   number[class_of(in, i) - in->spots], true);
+                                   number[class_of(in, i) - in->spots], false);
     free(number);
     return err;
 }

@@ -150,6 +150,17 @@ static int read_all(struct ferry__program *p, int value, const ferry_operand *y)
     return err;
 }
 
+/* Whether the products of the strides are strides. */
+static bool can_multiply(const struct ferry__item *item, const ferry_op_window *w)
+{
+    uint32_t i;
+
+    for (i = 0; i < w->axes; i++)
+        if (item->op.params.window.stride[i] > INT32_MAX / w->stride[i])
+            return false;
+    return true;
+}
+
 /* Moves the strides of the readers of what item `at` writes into it, if the device runs that. */
 static int try_item(struct ferry__program *p, int at)
 {
@@ -163,7 +174,8 @@ static int try_item(struct ferry__program *p, int at)
         return 0;
     value = item->out[0].value;
     if (value < 0 || !is_inner(&p->values[value]) || !can_skip(p, item) ||
-        !is_read_sparsely(p, at, value, &reader))
+        !is_read_sparsely(p, at, value, &reader) ||
+        !can_multiply(item, &reader->op.params.window))
         return 0;
     skip(item, &reader->op.params.window, &op);
     err = ferry__item_query(item, &op, &plan);

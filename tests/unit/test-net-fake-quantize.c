@@ -61,6 +61,20 @@ static const char *const texts[] = {
     IMAGES CONV("c", "x", "a", "40", "3", "pad: 1")
         LAYER("s", "Scale", "bottom: 'a'", "a", "scale_param { bias_term: true }")
             RELU("r", "a", "0") CONV("e", "a", "y", "20", "3", ""),
+    /* layers in place that change what layers before them only moved */
+    IMAGES CONV("c", "x", "a", "40", "3", "")
+        LAYER("p", "Pooling", "bottom: 'a'", "p", "pooling_param { kernel_size: 2 stride: 2 }")
+            LAYER("s", "Sigmoid", "bottom: 'p'", "p", "") CONV("e", "p", "y", "40", "1", ""),
+    /* an input with another shape */
+    IMAGES LAYER("f", "Flatten", "bottom: 'x'", "f", "") LAYER(
+        "j", "InnerProduct", "bottom: 'f'", "a", "inner_product_param { num_output: 64 " FILL " }")
+        RELU("r", "a", "0") INNER("a", ""),
+    /* an average of an average; nothing reads the maximum */
+    IMAGES CONV("c", "x", "a", "40", "1", "") LAYER(
+        "p", "Pooling", "bottom: 'a'", "p", "pooling_param { pool: AVE kernel_size: 2 }")
+        LAYER("m", "Pooling", "bottom: 'a'", "m", "pooling_param { kernel_size: 2 }")
+            LAYER("q", "Pooling", "bottom: 'p'", "q", "pooling_param { pool: AVE kernel_size: 2 }")
+                CONV("e", "q", "y", "40", "1", ""),
 };
 
 static ferry_device *dev; /* of the case */
@@ -377,6 +391,69 @@ static bool differs(ferry_net *net, const float *from, int64_t n)
     return memcmp(y, from, (size_t)n * sizeof *y) != 0;
 }
 
+/* Backward passes through products of which some are not rounded. */
+static void train_in_part(bool plan)
+{
+    ferry_net_options o = { .struct_size = sizeof o,
+                            .phase = FERRY_PHASE_TRAIN,
+                            .seed = 5,
+                            .plan_training = plan,
+                            .fake_quantize = true };
+    static const char loss[] =
+        LAYER("l", "Reduction", "bottom: 'y'", "l", "reduction_param { operation: SUMSQ }") //
+        "force_backward: true";
+    char text[4096];
+    ferry_net *net = NULL;
+
+    snprintf(text, sizeof text, "%s%s", texts[0], loss);
+    o.text = text;
+    o.text_size = strlen(text);
+    FX_OK(ferry_net_open(dev, "net", &o, &net));
+    FX_OK(ferry_net_set_range(net, "x", -1, 2));
+    FX_OK(ferry_net_set_range(net, "a", 0, 2));
+    FX_OK(ferry_net_set_range(net, "y", -9, 9)); /* b has none */
+    for (int i = 0; i < 2; i++) {
+        fill(net);
+        FX_OK(ferry_net_forward(net, NULL));
+        FX_OK(ferry_net_backward(net));
+        FX_OK(ferry_net_set_float_only(net, "d", true));
+    }
+    ferry_net_close(net);
+}
+
+static void nets_that_are_rounded_in_part_are_trained(void)
+{
+    dev = fx_device();
+    train_in_part(false);
+    train_in_part(true);
+    fx_end();
+}
+
+/* Also where a product reads the input in another shape. */
+static void inputs_are_never_rounded_in_place(void)
+{
+    static const char text[] = INPUT("dim: 2 dim: 9 dim: 2 dim: 1") LAYER(
+        "f", "Flatten", "bottom: 'x'", "f", "") INNER("f", "")
+        CONV("c", "x", "z", "2", "1", "") LAYER("v", "AbsVal", "bottom: 'x'", "v", "");
+    const float *x, *v;
+    ferry_net *net;
+
+    dev = fx_device();
+    net = open_net(text, ROUNDED);
+    FX_OK(ferry_net_set_range(net, "x", 0, 0.5f));
+    FX_OK(ferry_net_set_range(net, "y", -3, 3));
+    fill(net);
+    FX_OK(ferry_net_forward(net, NULL));
+    x = ferry_blob_host_data(ferry_net_blob_find(net, "x"));
+    v = ferry_blob_host_data(ferry_net_blob_find(net, "v"));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(x);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(v);
+    CU_ASSERT_EQUAL(x[0], -0.7f);
+    CU_ASSERT_EQUAL(v[0], 0.7f);
+    ferry_net_close(net);
+    fx_end();
+}
+
 static void without_ranges_and_in_float_layers_nothing_is_rounded(void)
 {
     ferry_net *real, *net;
@@ -452,6 +529,9 @@ static void a_solver_without_ranges_is_refused(void)
     FX_OK(ferry_net_set_range(ferry_solver_net(s), "x", -1, 1));
     FX_OK(ferry_solver_step(s, 1));
     ferry_solver_close(s);
+    o.text = "base_lr: 0.1 lr_policy: 'fixed' snapshot_format: HDF5 net_param { }";
+    o.text_size = strlen(o.text);
+    CU_ASSERT_EQUAL(ferry_solver_open(dev, "solver", &o, &s), FERRY_EINVAL);
     fx_end();
 }
 
@@ -504,6 +584,8 @@ static void every_allocation_may_fail(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(the_rounded_net_equals_that_with_integers),
     FERRY_TEST(gradients_are_those_of_the_straight_through_estimator),
+    FERRY_TEST(nets_that_are_rounded_in_part_are_trained),
+    FERRY_TEST(inputs_are_never_rounded_in_place),
     FERRY_TEST(without_ranges_and_in_float_layers_nothing_is_rounded),
     FERRY_TEST(a_saved_net_has_ranges_and_no_more_layers),
     FERRY_TEST(a_solver_without_ranges_is_refused),

@@ -50,6 +50,9 @@ static const struct pattern patterns[] = {
     { BLOCK CONV("t", "y", "3", "stride: 2"), { 1, 1 } },
     { BLOCK CONV("t", "y", "1", "stride: 2 pad: 1"), { 1, 1 } },
     { BLOCK CONV("t", "y", "1", "stride: 2") SUM("a", "s", "z"), { 1, 1 } },
+    /* the product of the strides is too large */
+    { INPUT CONV("x", "a", "1", "stride: 65536") CONV("a", "y", "1", "stride: 65536"),
+      { 65536, 65536 } },
 };
 
 static ferry_net *open_net(ferry_device *dev, const char *text, const char *kept, bool whole)
