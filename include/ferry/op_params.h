@@ -96,7 +96,7 @@ typedef struct ferry_op_window {
 #define FERRY_UNARY_HARD_SIGMOID 14u /* min(max(a·x + b, 0), 1); r is x */
 #define FERRY_UNARY_GELU         15u /* x·Φ(x) = x·erfc(−x/√2)/2; r is x */
 #define FERRY_UNARY_SOFTSIGN     16u /* x / (1 + |x|); r is x */
-#define FERRY_UNARY_ROUND        17u /* min(max(rint(a·x), b), c) / a; r is x; since 1.2 */
+#define FERRY_UNARY_ROUND        17u /* min(max(rint(a·x), b), c) / a, b ≤ c; r is x; since 1.2 */
 #define FERRY_UNARY_COUNT        18u /* the number of functions of this header */
 
 /**

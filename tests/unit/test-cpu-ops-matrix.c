@@ -333,6 +333,7 @@ static void depthwise_convolutions_agree_with_fused_functions(void)
                             step % 3 ? RIG_LAST : layout(), RIG_PLAIN_BIAS);
             rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_CLIP, 0.5, 1.5);
             rig_step(&r, FERRY_STEP_UNARY, function, 0.25, 0.75);
+            r.op.epilogue[1].c = function == FERRY_UNARY_ROUND ? 1 : 0; /* which is at least b */
             rig_run(&r, &answer);
             CU_ASSERT_EQUAL(answer.epilogue, 2);
         }
