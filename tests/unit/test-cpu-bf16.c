@@ -201,6 +201,68 @@ static void convolutions_are_within_their_bounds(void)
     CU_ASSERT(exact > 0 || ferry_test_is_slow()); /* few draws may have none */
 }
 
+/* A window; its padding may exceed the kernel, and the image be small along three axes. */
+static void draw_window(ferry_op_window *w, struct rig_shape *s, uint32_t axes, int64_t most)
+{
+    const int is_dense = rig_random(2) != 0, is_near = rig_random(3) != 0;
+
+    w->axes = axes;
+    for (uint32_t a = 0; a < axes; a++) {
+        w->kernel[a] = 1 + rig_random(3);
+        w->stride[a] = is_dense ? 1 : 1 + rig_random(2);
+        w->dilation[a] = 1 + (rig_random(4) == 0);
+        w->pad[a] = rig_random(is_near ? w->kernel[a] : 6);
+        w->pad_end[a] = rig_random(is_near ? w->kernel[a] : 6);
+        s->in[a] = w->dilation[a] * (w->kernel[a] - 1) + 1 + rig_random(axes == 3 ? 3 : most);
+        while (rig_axis_after(w, a, s->in[a]) < 1)
+            s->in[a]++;
+    }
+}
+
+/* Any convolution of multiples of 1/8: their products and sums are exact, also in BF16. */
+static void make_exact(struct rig *r, int is_image)
+{
+    const int64_t group = rig_random(2) ? 1 : 2 + rig_random(2);
+    struct rig_shape s = { 1 + rig_random(2), group * (1 + rig_random(20)),
+                           group * (1 + rig_random(50)), { 0 } };
+    int x = rig_random(2) ? RIG_LAST : (int)rig_random(RIG_LAYOUTS);
+    int y = rig_random(4) ? RIG_LAST : (int)rig_random(RIG_LAYOUTS);
+
+    rig_begin(r, FERRY_OP_CONVOLUTION);
+    r->op.params.window.group = (uint32_t)group;
+    r->op.params.window.transposed = rig_random(4) == 0;
+    if (is_image) { /* three channels, in one group or in three */
+        r->op.params.window.group = rig_random(2) ? 1 : 3;
+        s.channels = 3;
+        s.outputs = 3 * (16 + rig_random(20));
+        x = rig_random(3) ? RIG_APART : (int)rig_random(RIG_LAYOUTS);
+    }
+    draw_window(&r->op.params.window, &s, is_image ? 2 : 1 + (uint32_t)rig_random(3),
+                is_image ? 24 : 9);
+    rig_convolution(r, FERRY_F32, &s, x, (int)rig_random(RIG_LAYOUTS), y,
+                    (enum rig_bias)rig_random(RIG_BIASES));
+    r->op.math = FERRY_MATH_BF16;
+    for (uint32_t i = 0; i < r->op.n_in; i++)
+        for (int64_t k = 0; k < rig_count(&r->op.in[i]); k++)
+            r->in[i][k] = rint(r->in[i][k] * 8) / 8;
+    r->tolerance = 1e-12;
+}
+
+static void exact_convolutions_equal_those_of_the_oracle(void)
+{
+    int n = ferry_test_is_slow() ? 40 : 160;
+
+    rounded = 0;
+    for (int i = 0; i < n; i++) {
+        struct rig r;
+
+        make_exact(&r, i % 4 == 0);
+        rounded += uses_bf16(&r);
+        rig_run(&r, NULL);
+    }
+    CU_ASSERT(strcmp(rig_set(), "bf16") != 0 || rounded > n / 8);
+}
+
 /* First layers read row-major images of three channels where they are. */
 static void first_layers_read_planes(void)
 {
@@ -372,6 +434,7 @@ static void results_do_not_depend_on_the_number_of_threads(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(convolutions_are_within_their_bounds),
+    FERRY_TEST(exact_convolutions_equal_those_of_the_oracle),
     FERRY_TEST(first_layers_read_planes),
     FERRY_TEST(an_infinite_pixel_reaches_its_windows_only),
     FERRY_TEST(inner_products_are_within_their_bounds),

@@ -62,29 +62,44 @@ static bool is_by_tiles(const struct rig *r)
     return (answer.math & FERRY_MATH_WINOGRAD_2) != 0;
 }
 
+/* An image of random size; its numbers of channels are large enough for tiles. */
+static struct image draw_image(int i)
+{
+    static const int64_t channels[] = { 64, 79, 96 };
+    struct image m = { 2 + rig_random(2), channels[rig_random(3)], channels[rig_random(3)],
+                       14 + rig_random(6), 14 + rig_random(6), { 0 }, { 0 } };
+
+    for (int a = 0; a < 2; a++) {
+        m.pad[a] = rig_random(3);
+        m.pad_end[a] = rig_random(3);
+    }
+    if (i == 0)
+        m = (struct image){ 5, 112, 96, 15, 13 + rig_random(4), { 1, 1 }, { 1, 1 } };
+    return m;
+}
+
+/* Tiles read x if the pixels of a line are adjacent; most images are large enough for them. */
 static void random_images_agree(uint32_t pass)
 {
-    static const int64_t channels[] = { 16, 17, 33, 48, 64, 80 };
-    int rounds = ferry_test_is_slow() ? 1 : 4;
+    static const int layouts[] = { RIG_PLAIN, RIG_SLICE, RIG_LAST, RIG_APART };
+    int rounds = ferry_test_is_slow() ? 2 : 4, adjacent = 0, by_tiles = 0;
 
     for (int i = 0; i < rounds; i++) {
-        struct image m = { 1 + rig_random(4), channels[rig_random(6)], channels[rig_random(6)],
-                           3 + rig_random(20), 3 + rig_random(20), { 0 }, { 0 } };
+        const struct image m = draw_image(i);
+        bool is_by_those;
         struct rig r;
 
-        for (int a = 0; a < 2; a++) {
-            m.pad[a] = rig_random(3);
-            m.pad_end[a] = rig_random(3);
-        }
-        if (i % 3 == 0)
-            m = (struct image){ 5, 112, 96, 15, 13 + rig_random(4), { 1, 1 }, { 1, 1 } };
-        begin(&r, &m, pass, rig_random(2) ? RIG_PLAIN : RIG_SLICE, (int)rig_random(2));
+        begin(&r, &m, pass, layouts[i], (int)rig_random(2));
         if (pass == FERRY_PASS_FORWARD && rig_random(2))
             rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_RELU, 0.25, 0);
-        if (i % 3 == 0)
-            CU_ASSERT(is_by_tiles(&r));
+        is_by_those = is_by_tiles(&r);
+        adjacent += layouts[i] == RIG_PLAIN || layouts[i] == RIG_SLICE;
+        by_tiles += is_by_those;
+        if (i == 0)
+            CU_ASSERT(is_by_those);
         rig_run(&r, NULL);
     }
+    CU_ASSERT(2 * by_tiles >= adjacent);
 }
 
 static void results_agree_with_the_oracle(void)
@@ -100,6 +115,27 @@ static void gradients_of_data_agree_with_the_oracle(void)
 static void gradients_of_weights_agree_with_the_oracle(void)
 {
     random_images_agree(FERRY_PASS_BACKWARD_WEIGHTS);
+}
+
+/* Images of which one, or both, have pixels whose channels are contiguous: tiles cannot be read. */
+static void gradients_of_channels_last_images_agree_with_the_oracle(void)
+{
+    const struct image m = { 2, 96, 98, 14, 14, { 1, 1 }, { 1, 1 } };
+    const int64_t x[4] = { 2, 96, 14, 14 }, w[4] = { 98, 96, 3, 3 }, y[4] = { 2, 98, 14, 14 };
+
+    for (int last = 0; last < 4; last++) {
+        struct rig r;
+
+        rig_begin(&r, FERRY_OP_CONVOLUTION);
+        r.op.math = FERRY_MATH_WINOGRAD_2;
+        r.op.pass = FERRY_PASS_BACKWARD_WEIGHTS;
+        set_window(&r.op.params.window, &m);
+        rig_in(&r, FERRY_F32, last & 1 ? RIG_LAST : RIG_PLAIN, 4, y);
+        rig_in(&r, FERRY_F32, last & 2 ? RIG_LAST : RIG_PLAIN, 4, x);
+        rig_out(&r, FERRY_F32, RIG_PLAIN, 4, w);
+        CU_ASSERT_EQUAL(is_by_tiles(&r), last == 0);
+        rig_run(&r, NULL);
+    }
 }
 
 static void tiles_are_used_only_if_the_math_mode_allows_them(void)
@@ -149,6 +185,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(results_agree_with_the_oracle),
     FERRY_TEST(gradients_of_data_agree_with_the_oracle),
     FERRY_TEST(gradients_of_weights_agree_with_the_oracle),
+    FERRY_TEST(gradients_of_channels_last_images_agree_with_the_oracle),
     FERRY_TEST(tiles_are_used_only_if_the_math_mode_allows_them),
     FERRY_TEST(small_images_use_direct_products),
     FERRY_TEST(results_do_not_depend_on_the_number_of_threads),
