@@ -134,27 +134,56 @@ void ferry__ranges_drop(ferry_net *net)
 
 /* ---- the net's own text ---------------------------------------------------------------------- */
 
-static int check_names(const ferry_net *net, const ferry_proto *quantization)
+/* Collects the names of the text's layers and of their tops, those of other phases too. */
+static int collect_names(const ferry_proto *net, struct ferry__names *layers,
+                         struct ferry__names *tops)
+{
+    int64_t i, k;
+    int err = 0;
+
+    for (i = 0; !err && i < ferry_proto_value_count(net, "layer"); i++) {
+        const ferry_proto *layer = ferry_proto_message(net, "layer", i);
+
+        err = ferry__names_set(layers, ferry_proto_string(layer, "name", 0, NULL), 0, true);
+        for (k = 0; !err && k < ferry_proto_value_count(layer, "top"); k++)
+            err = ferry__names_set(tops, ferry_proto_string(layer, "top", k, NULL), 0, true);
+    }
+    return err;
+}
+
+static int find_names(const ferry_net *net, const ferry_proto *quantization,
+                      const struct ferry__names *layers, const struct ferry__names *tops)
 {
     int64_t i;
 
     for (i = 0; i < ferry_proto_value_count(quantization, "range"); i++) {
         const char *blob = blob_of(quantization, i);
 
-        if (ferry__net_find_blob(net, blob) < 0 && !ferry__edit_has_layer(net->proto, "top", blob))
+        if (ferry__net_find_blob(net, blob) < 0 && ferry__names_get(tops, blob) < 0)
             return ferry_proto_error(quantization, "range", i, FERRY_EFORMAT,
                                      "quantization: the net has no blob \"%s\"", blob);
     }
     for (i = 0; i < ferry_proto_value_count(quantization, "float_layer"); i++) {
         const char *layer = ferry_proto_string(quantization, "float_layer", i, NULL);
 
-        if (ferry__net_find_layer(net, layer) < 0 &&
-            !ferry__edit_has_layer(net->proto, "name", layer))
+        if (ferry__net_find_layer(net, layer) < 0 && ferry__names_get(layers, layer) < 0)
             return ferry_proto_error(quantization, "float_layer", i, FERRY_EFORMAT,
                                      "quantization: float_layer: the net has no layer \"%s\"",
                                      layer);
     }
     return 0;
+}
+
+static int check_names(const ferry_net *net, const ferry_proto *quantization)
+{
+    struct ferry__names layers = { 0 }, tops = { 0 };
+    int err = collect_names(net->proto, &layers, &tops);
+
+    if (!err)
+        err = find_names(net, quantization, &layers, &tops);
+    ferry__names_end(&layers);
+    ferry__names_end(&tops);
+    return err;
 }
 
 /* Takes over the ranges that the layers of the definition state. */

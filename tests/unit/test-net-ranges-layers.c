@@ -321,6 +321,34 @@ static void many_layers_take_time_in_proportion(void)
     fx_end();
 }
 
+/* As above: ranges of blobs that only layers of another phase make. */
+static void many_ranges_take_time_in_proportion(void)
+{
+    static const char layer[] = "layer { name: '%d' type: 'ReLU' bottom: 'x' top: 't%d' "
+                                "include { phase: TRAIN } }\n",
+                      range[] = "range { blob: 't%d' min: 0 max: 1 }\n";
+    size_t room = MANY * (sizeof layer + sizeof range + 24) + sizeof layers, used;
+    char *text = malloc(room);
+    ferry_net_options o = { .struct_size = sizeof o, .text = text };
+    ferry_net *net = NULL;
+    int i;
+
+    dev = fx_device();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+    used = (size_t)snprintf(text, room, layers, NO_PARAM, NO_PARAM, NO_PARAM);
+    for (i = 0; i < MANY; i++)
+        used += (size_t)snprintf(text + used, room - used, layer, i, i);
+    used += (size_t)snprintf(text + used, room - used, "quantization {\n");
+    for (i = 0; i < MANY; i++)
+        used += (size_t)snprintf(text + used, room - used, range, MANY - 1 - i);
+    used += (size_t)snprintf(text + used, room - used, "}\n");
+    o.text_size = used;
+    FX_OK(ferry_net_open(dev, "many.prototxt", &o, &net));
+    ferry_net_close(net);
+    free(text);
+    fx_end();
+}
+
 static void every_allocation_of_a_load_may_fail(void)
 {
     bool failed = true;
@@ -364,6 +392,27 @@ static void every_allocation_of_opening_may_fail(void)
     fx_end();
 }
 
+static void every_allocation_of_opening_with_ranges_may_fail(void)
+{
+    bool failed = true;
+    unsigned n;
+
+    dev = fx_device();
+    for (n = 1; failed; n++) {
+        ferry_net *net = NULL;
+        int err;
+
+        oom_arm(n);
+        err = open_with(NO_PARAM, NO_PARAM, "} quantization { range { blob: 'x' min: -1 max: 1 }",
+                        &net);
+        failed = oom_disarm();
+        CU_ASSERT(err == 0 || err == FERRY_ENOMEM);
+        CU_ASSERT(!net || has(net, "x", -1, 1));
+        ferry_net_close(net);
+    }
+    fx_end();
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(scales_of_layers_are_ranges_of_blobs),
     FERRY_TEST(other_layers_stay_in_f32),
@@ -374,8 +423,10 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_caffemodel_has_the_ranges_of_its_layers),
     FERRY_TEST(layers_that_the_net_lacks_do_not_count),
     FERRY_TEST(many_layers_take_time_in_proportion),
+    FERRY_TEST(many_ranges_take_time_in_proportion),
     FERRY_TEST(every_allocation_of_a_load_may_fail),
     FERRY_TEST(every_allocation_of_opening_may_fail),
+    FERRY_TEST(every_allocation_of_opening_with_ranges_may_fail),
 };
 
 int main(int argc, char **argv)
