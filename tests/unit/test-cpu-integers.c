@@ -275,6 +275,22 @@ static void set_window(struct rig *r, int64_t kernel, int64_t dilation)
     }
 }
 
+/* Whether the instruction set has integer arithmetic: a copy with a factor needs it. */
+static bool has_integers(void)
+{
+    ferry_op_answer answer = { .struct_size = sizeof(answer) };
+    struct rig r;
+    int err;
+
+    rig_begin(&r, FERRY_OP_STRIDED_COPY);
+    add_in(&r, FERRY_U8, RIG_PLAIN, 4, (int64_t[]){ 1, 1, 1, 1 });
+    rig_out(&r, FERRY_F32, RIG_PLAIN, 4, (int64_t[]){ 1, 1, 1, 1 });
+    rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_POWER, 1, 0.5);
+    err = rig_table->query(rig_device, &r.op, &answer);
+    rig_end(&r);
+    return err == 0;
+}
+
 /* The workspace of an operation that is not run; 0: the plugin does not accept it. */
 static uint64_t workspace_of(const struct rig *r)
 {
@@ -321,6 +337,7 @@ static void long_lines_of_gathered_rows_take_bounded_memory(void)
     r.op.out[0] = operand_of(FERRY_U8, (int64_t[]){ 2, 20, 3, width });
     r.op.constants = 2;
     CU_ASSERT(workspace_of(&r) < 64 << 20);
+    CU_ASSERT(!has_integers() || workspace_of(&r) > 0);
     rig_end(&r);
 }
 
@@ -342,6 +359,7 @@ static void sizes_of_copied_lines_do_not_overflow(void)
     r.op.out[0] = operand_of(FERRY_U8, (int64_t[]){ 1, 4096, 2, width });
     r.op.constants = 2;
     CU_ASSERT(workspace_of(&r) < 4 << 20);
+    CU_ASSERT(!has_integers() || workspace_of(&r) > 0);
     rig_end(&r);
 }
 
@@ -503,6 +521,56 @@ static void scales_and_shifts_of_channels_agree_with_the_oracle(void)
     check_taken(60);
 }
 
+/* A conversion to bytes with a scale and a shift, at times ReLU, and at the end a factor. */
+static void make_affine(struct rig *r, const int *dtypes, const int *layouts, int bounds,
+                        double factor)
+{
+    const int64_t shape[4] = { 1, 33, 3, 5 };
+
+    rig_begin(r, FERRY_OP_STRIDED_COPY);
+    add_in(r, (uint32_t)dtypes[0], layouts[0], 4, shape);
+    rig_out(r, (uint32_t)dtypes[1], layouts[1], 4, shape);
+    add_step(r, FERRY_STEP_SCALE, 0, 2);
+    add_step(r, FERRY_STEP_SHIFT, 0, 16);
+    if (bounds)
+        rig_step(r, FERRY_STEP_UNARY, FERRY_UNARY_RELU, 0, 0);
+    rig_step(r, FERRY_STEP_UNARY, FERRY_UNARY_POWER, 1, factor);
+}
+
+/* A negative factor turns the bounds of ReLU. */
+static void negative_factors_agree_with_the_oracle(void)
+{
+    static const int dtypes[][2] = { { FERRY_F32, FERRY_I8 }, { FERRY_I8, FERRY_I8 },
+                                     { FERRY_U8, FERRY_U8 } };
+    static const int layouts[][2] = { { RIG_LAST, RIG_LAST }, { RIG_PLAIN, RIG_LAST } };
+
+    for (int i = 0; i < 6; i++) {
+        struct rig r;
+
+        make_affine(&r, dtypes[i / 2], layouts[i % 2], 1, -0.5);
+        run(&r);
+    }
+    check_taken(6);
+}
+
+/* NaN becomes the byte 0, wherever it comes from: a scale or a shift. */
+static void unknown_scales_and_shifts_give_zeros(void)
+{
+    static const int from[] = { FERRY_F32, FERRY_I8, FERRY_U8 }, to[] = { FERRY_I8, FERRY_U8 };
+    static const int both[] = { RIG_PLAIN, RIG_LAST, RIG_SLICE, RIG_APART };
+
+    for (int i = 0; i < 48; i++) {
+        const int dtypes[] = { from[i / 16], to[i / 8 % 2] };
+        const int layouts[] = { both[i / 2 % 4], both[i / 2 % 4] };
+        struct rig r;
+
+        make_affine(&r, dtypes, layouts, 0, 0.5);
+        r.in[1 + i % 2][7] = r.in[1 + i % 2][32] = NAN;
+        run(&r);
+    }
+    check_taken(48);
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(convolutions_of_integers_agree_with_the_oracle),
     FERRY_TEST(depthwise_convolutions_of_integers_agree_with_the_oracle),
@@ -516,6 +584,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(pooling_of_integers_agrees_with_the_oracle),
     FERRY_TEST(conversions_of_integers_agree_with_the_oracle),
     FERRY_TEST(scales_and_shifts_of_channels_agree_with_the_oracle),
+    FERRY_TEST(negative_factors_agree_with_the_oracle),
+    FERRY_TEST(unknown_scales_and_shifts_give_zeros),
 };
 
 int main(int argc, char **argv)
