@@ -430,6 +430,11 @@ static void results_do_not_depend_on_the_number_of_threads(void)
     make_convolution(&r, 1, 130, 100, 3, 6, 1);
     rig_check_threads(&r);
     rig_end(&r);
+    for (int i = 0; i < 6; i++) { /* planes are read, of few lines for many threads */
+        make_convolution_of(&r, RIG_PLAIN, RIG_LAST, 1, 3, 32, 3, 14, 1);
+        rig_check_threads(&r);
+        rig_end(&r);
+    }
 }
 
 static const ferry_test_case cases[] = {
