@@ -110,6 +110,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/roi.c \
 	%D%/op/rows.h \
 	%D%/op/rows_impl.h \
+	%D%/op/sizes.h \
 	%D%/op/slide_impl.h \
 	%D%/op/slide_neon_impl.h \
 	%D%/op/softmax.c \

@@ -15,11 +15,6 @@
  * the columns of b are the kernels of the outputs, and each group is a batch.
  */
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* ---- planning ------------------------------------------------------------------------------- */
 
 /* Whether pixels of consecutive images have one constant distance. */

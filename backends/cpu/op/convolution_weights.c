@@ -19,11 +19,6 @@
 /* The number of floats of sums above which there is only one chunk. */
 #define MOST_SUMS (1024 * 1024)
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* ---- planning ------------------------------------------------------------------------------- */
 
 static int64_t sums_of(const struct cpu_op *p)
@@ -34,11 +29,6 @@ static int64_t sums_of(const struct cpu_op *p)
 }
 
 /* Rounds a number of floats up to a multiple of a cache line. */
-static int64_t rounded(int64_t floats)
-{
-    return (floats + 15) / 16 * 16;
-}
-
 static int64_t room_of_chunk(const struct cpu_op *p)
 {
     const struct cpu_gemm *g = &p->plan.weights.gemm;

@@ -29,16 +29,6 @@
 /* The number of floats of a, and of y, that stay in the first-level cache during the panels. */
 #define MOST_NEAR (4 * 1024)
 
-static int64_t cut(int64_t n, int64_t most)
-{
-    return (n + most - 1) / most;
-}
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* ---- planning ------------------------------------------------------------------------------- */
 
 /* The depth of a block of k: complete lines per block, or complete blocks per line. */

@@ -14,6 +14,7 @@
 
 #include "../workers.h"
 #include "loops.h"
+#include "sizes.h"
 
 #include <string.h>
 

@@ -6,11 +6,6 @@
 
 /* Packs b for a product, in each of its forms. */
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 int64_t cpu_gemm_width(const struct cpu_gemm *g, int64_t p)
 {
     return g->n - p * g->panel > g->panel / 2 ? g->panel : g->panel / 2;

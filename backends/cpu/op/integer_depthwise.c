@@ -16,16 +16,6 @@
 #define MOST_QUADS 256
 #define MOST_ZEROS (1 << 20)
 
-static int64_t cut(int64_t n, int64_t most)
-{
-    return (n + most - 1) / most;
-}
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* ---- planning ------------------------------------------------------------------------------- */
 
 bool cpu_integer_depthwise_can(const struct cpu_op *p)

@@ -24,11 +24,6 @@ bool cpu_integer_affine(const struct cpu_op *p, struct cpu_integer_store *out)
            s->function == FERRY_UNARY_POWER && s->a == 1;
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 struct pool {
     const struct cpu_op *op;
     struct cpu_integer_store store;

@@ -22,16 +22,6 @@
 /* The maximum length of a sum of products of bytes in 32 bits. */
 #define MOST_K (INT32_MAX / (255 * 128))
 
-static int64_t cut(int64_t n, int64_t most)
-{
-    return (n + most - 1) / most;
-}
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 const struct cpu_integer_loops *cpu_integer_loops_of(const struct cpu_isa *isa)
 {
     return isa->set == CPU_BF16      ? cpu_integer_vnni

@@ -9,11 +9,6 @@
  * gathered one by one.
  */
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static int64_t size_of(const struct cpu_integer *g)
 {
     return g->loops->is_wide ? 2 : 1;

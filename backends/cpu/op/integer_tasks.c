@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "integer_run.h"
 
-/* The division of a product of bytes into lines of rows and tasks. */
+/* The division of a product of bytes, or of BF16, into lines of rows and tasks. */
 
 /*
  * The maximum bytes of weights that are read again for each line, from the second-level cache;
@@ -15,16 +15,6 @@
 #define LEAST_SHARED (2 * 1024 * 1024)
 /* As WORKERS_FEW_PRODUCTS, for multiplications that take a quarter, or half, of the time. */
 #define SMALL_PRODUCT(is_bf16) ((is_bf16 ? 2 : 4) * WORKERS_FEW_PRODUCTS)
-
-static int64_t cut(int64_t n, int64_t most)
-{
-    return (n + most - 1) / most;
-}
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* The blocks of the slowest thread, in units, if `units` are divided into blocks for `slots`. */
 static int64_t load_of(int64_t units, int64_t block, int64_t groups, unsigned slots)

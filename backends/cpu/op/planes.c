@@ -16,16 +16,6 @@
 /* The approximate number of floats of the columns of a block. */
 #define MOST_COLUMNS (96 * 1024)
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t rounded(int64_t floats)
-{
-    return (floats + 15) / 16 * 16;
-}
-
 /* ---- planning ------------------------------------------------------------------------------- */
 
 /* Whether the positions of a plane are contiguous, along these strides. */

@@ -34,16 +34,6 @@
 #define MOST_WEIGHTS  (4 * 1024 * 1024)
 #define LEAST_ROWS    12
 
-static int64_t cut(int64_t n, int64_t most)
-{
-    return (n + most - 1) / most;
-}
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static int64_t most(int64_t a, int64_t b)
 {
     return a > b ? a : b;

@@ -24,21 +24,6 @@
 /* The maximum number of tile lines that are transformed at a time. */
 #define STRIP 8
 
-static int64_t cut(int64_t n, int64_t most)
-{
-    return (n + most - 1) / most;
-}
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t rounded(int64_t floats)
-{
-    return (floats + 15) / 16 * 16;
-}
-
 /* ---- patches -------------------------------------------------------------------------------- */
 
 bool cpu_winograd_planes_fit(const struct cpu_op *p, const struct cpu_window *w)

@@ -20,21 +20,6 @@
 #define CHANGE_SUM    6
 #define CHANGE_WEIGHT 24
 
-static int64_t cut(int64_t n, int64_t most)
-{
-    return (n + most - 1) / most;
-}
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t rounded(int64_t floats)
-{
-    return (floats + 15) / 16 * 16;
-}
-
 /* ---- planning ------------------------------------------------------------------------------- */
 
 /* The number of floats of each part of the workspace. */
