@@ -241,6 +241,31 @@ static void gradients_of_weights_by_whole_planes_agree_with_the_oracle(void)
     }
 }
 
+/* The same along three axes: there are several planes, of y, of x or of both. */
+static void gradients_of_weights_by_several_planes_agree_with_the_oracle(void)
+{
+    static const struct {
+        int64_t x, y, stride, pad, pad_end;
+    } all[] = { { 3, 3, 1, 0, 0 }, { 3, 2, 2, 0, 0 }, { 2, 1, 2, 0, 0 },
+                { 2, 1, 3, 1, 0 }, { 1, 3, 1, 0, 2 } };
+
+    for (int i = 0; i < 15; i++) {
+        const int64_t x = all[i / 3].x, y = all[i / 3].y;
+        int layout = (int[]){ RIG_PLAIN, RIG_SLICE, RIG_LAST }[i % 3];
+        struct rig r;
+
+        rig_begin(&r, FERRY_OP_CONVOLUTION);
+        r.op.pass = FERRY_PASS_BACKWARD_WEIGHTS;
+        r.op.params.window = (ferry_op_window){ 3, 1, { 1, 1, 1 }, { all[i / 3].stride, 1, 1 },
+                                                { 1, 1, 1 }, { all[i / 3].pad },
+                                                { all[i / 3].pad_end }, 0, 0 };
+        rig_in(&r, FERRY_F32, RIG_PLAIN, 5, (int64_t[]){ 4, 33, y, 7, 6 });
+        rig_in(&r, FERRY_F32, layout, 5, (int64_t[]){ 4, 20, x, 7, 6 });
+        rig_out(&r, FERRY_F32, RIG_PLAIN, 5, (int64_t[]){ 33, 20, 1, 1, 1 });
+        rig_run(&r, NULL);
+    }
+}
+
 /*
  * LRN of contiguous pixels: numbers of pixels near the 256 of a block and near the lanes of a
  * vector, and a size that exceeds the ring buffer.
@@ -320,6 +345,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(depthwise_planes_agree_with_the_oracle),
     FERRY_TEST(gradients_of_large_convolutions_agree_with_the_oracle),
     FERRY_TEST(gradients_of_weights_by_whole_planes_agree_with_the_oracle),
+    FERRY_TEST(gradients_of_weights_by_several_planes_agree_with_the_oracle),
 };
 
 int main(int argc, char **argv)
