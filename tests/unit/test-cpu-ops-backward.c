@@ -247,9 +247,9 @@ static void gradients_of_weights_by_several_planes_agree_with_the_oracle(void)
     static const struct {
         int64_t x, y, stride, pad, pad_end;
     } all[] = { { 3, 3, 1, 0, 0 }, { 3, 2, 2, 0, 0 }, { 2, 1, 2, 0, 0 },
-                { 2, 1, 3, 1, 0 }, { 1, 3, 1, 0, 2 } };
+                { 2, 1, 3, 1, 0 }, { 1, 3, 1, 0, 2 }, { 1, 1, 2, 1, 0 } };
 
-    for (int i = 0; i < 15; i++) {
+    for (int i = 0; i < 18; i++) {
         const int64_t x = all[i / 3].x, y = all[i / 3].y;
         int layout = (int[]){ RIG_PLAIN, RIG_SLICE, RIG_LAST }[i % 3];
         struct rig r;

@@ -40,8 +40,8 @@ static int64_t room_of_chunk(const struct cpu_op *p)
 /* Whether rows of the wide image are planes that can be read in place. */
 static bool can_stay_in_place(const struct cpu_window *w)
 {
-    if (w->taps != 1 || w->out[0] != 1 || w->in[0] != 1 || w->x[4] != 1 || w->x[3] != w->in[2] ||
-        w->x[1] % 512 == 0)
+    if (w->taps != 1 || w->out[0] != 1 || w->in[0] != 1 || w->pad[0] != 0 || w->x[4] != 1 ||
+        w->x[3] != w->in[2] || w->x[1] % 512 == 0)
         return false;
     for (int i = 1; i < 3; i++)
         if (w->stride[i] != 1 || w->pad[i] != 0 || w->in[i] != w->out[i] || w->out[i] == 1)
