@@ -95,6 +95,10 @@ static void random_operations_depend_only_on_the_seed(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "--seed x: expected a number from 1 on"));
     if (ferry_test_skip_variant())
         return;
+    if (ferry_test_is_shortest() && compiles_for_long()) {
+        ferry_test_skip("FERRY_TEST_QUICK=2: .ci/run and make check-long run them");
+        return;
+    }
     snprintf(arguments, sizeof(arguments), "%s --only ops-random --seed 77", ferry_test_backend());
     CU_ASSERT_EQUAL(check(arguments), 0);
     CU_ASSERT_TRUE(strstr(out, "seeds 77 to 226: ") || strstr(out, "not offered"));
