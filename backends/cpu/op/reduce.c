@@ -155,6 +155,7 @@ static void join_row(void *arg, const int64_t *offset, int64_t n)
     double seen = (double)m->seen, all = seen + (double)n, sum, apart;
 
     m->square += loops->deviation(x, center, n, &sum);
+    sum = isfinite(sum) ? sum : 0; /* the mean of infinite elements is the center */
     m->square -= sum * sum / (double)n;
     apart = (double)center + sum / (double)n - m->mean;
     m->square += apart * apart * seen * (double)n / all;
