@@ -183,11 +183,9 @@ static int snapshot_if_due(ferry_solver *s)
     return s->wants_snapshot ? ferry__requests(s, &stop) : 0;
 }
 
-/* Requires ranges for fake quantisation, and gives the test nets those of a restored snapshot. */
+/* Requires ranges for fake quantisation; a test net gets them with the parameters. */
 static int check_ranges(ferry_solver *s)
 {
-    int i;
-
     if (!s->is_fake || s->has_ranges)
         return 0;
     if (!ferry__training_is_rounded(s->net))
@@ -195,8 +193,6 @@ static int check_ranges(ferry_solver *s)
                                "%s: fake_quantize: neither the weights nor a snapshot has ranges "
                                "of the net's blobs; ferry quantize adds them to weights",
                                s->path);
-    for (i = 0; i < s->n_tests; i++)
-        ferry__training_share_ranges(s->tests[i].net, s->net);
     s->has_ranges = true;
     return 0;
 }

@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <stddef.h>
 
-/* Reads a number below PROCESSORS_MOST; −1: there is none. */
+/* Reads a number below PROCESSORS_MOST; −1: the text does not begin with one. */
 static int number(const char **text)
 {
     int n = 0;

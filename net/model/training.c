@@ -3,7 +3,6 @@
 #include "net/model/training.h"
 
 #include "net/model/fake.h"
-#include "net/model/ranges.h"
 #include "net/model/state.h"
 
 #include <ferry/status.h>
@@ -41,11 +40,6 @@ bool ferry__training_is_rounded(ferry_net *net)
 {
     ferry__fake_update(net);
     return ferry__fake_is_active(net);
-}
-
-void ferry__training_share_ranges(ferry_net *net, const ferry_net *source)
-{
-    ferry__ranges_share(net, source);
 }
 
 /* ---- the state of a run ---------------------------------------------------------------------- */

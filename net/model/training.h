@@ -37,9 +37,6 @@ void ferry__training_on_layer(ferry_net *net, int (*fn)(void *arg, int layer), v
 /* Whether a net with the option fake_quantize has a layer with known ranges. */
 bool ferry__training_is_rounded(ferry_net *net);
 
-/* Gives a net the known ranges of another, by name. */
-void ferry__training_share_ranges(ferry_net *net, const ferry_net *source);
-
 /* ---- the state of a run, for exact snapshots ---- */
 
 /* The net's seed, and how many random numbers were drawn from it. */

@@ -45,7 +45,7 @@ struct ferry__quantizer {
     enum ferry__affine *affine; /* for each item */
 };
 
-/* The known range of the contents of an F32 value; false if there is none. */
+/* The range of the contents of an F32 value; false if it is not known. */
 bool ferry__value_range(const struct ferry__program *p, int value, float *least, float *most);
 /* Whether no item from `at` on writes a value. */
 bool ferry__value_is_final(const struct ferry__program *p, int at, int value);

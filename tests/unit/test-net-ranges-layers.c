@@ -372,7 +372,9 @@ static void every_allocation_of_a_load_may_fail(void)
     fx_end();
 }
 
-static void every_allocation_of_opening_may_fail(void)
+/* Opens with the n-th allocation failing, for each n; `holds`: whether a net has its ranges. */
+static void open_with_failures(const char *c, const char *d, const char *ip,
+                               bool (*holds)(const ferry_net *net))
 {
     bool failed = true;
     unsigned n;
@@ -383,34 +385,29 @@ static void every_allocation_of_opening_may_fail(void)
         int err;
 
         oom_arm(n);
-        err = open_with(C_PARAM, D_PARAM, IP_PARAM, &net);
+        err = open_with(c, d, ip, &net);
         failed = oom_disarm();
         CU_ASSERT(err == 0 || err == FERRY_ENOMEM);
-        CU_ASSERT(!net || has_all(net));
+        CU_ASSERT(!net || holds(net));
         ferry_net_close(net);
     }
     fx_end();
 }
 
+static void every_allocation_of_opening_may_fail(void)
+{
+    open_with_failures(C_PARAM, D_PARAM, IP_PARAM, has_all);
+}
+
+static bool has_that_of_the_text(const ferry_net *net)
+{
+    return has(net, "x", -1, 1);
+}
+
 static void every_allocation_of_opening_with_ranges_may_fail(void)
 {
-    bool failed = true;
-    unsigned n;
-
-    dev = fx_device();
-    for (n = 1; failed; n++) {
-        ferry_net *net = NULL;
-        int err;
-
-        oom_arm(n);
-        err = open_with(NO_PARAM, NO_PARAM, "} quantization { range { blob: 'x' min: -1 max: 1 }",
-                        &net);
-        failed = oom_disarm();
-        CU_ASSERT(err == 0 || err == FERRY_ENOMEM);
-        CU_ASSERT(!net || has(net, "x", -1, 1));
-        ferry_net_close(net);
-    }
-    fx_end();
+    open_with_failures(NO_PARAM, NO_PARAM, "} quantization { range { blob: 'x' min: -1 max: 1 }",
+                       has_that_of_the_text);
 }
 
 static const ferry_test_case cases[] = {
