@@ -114,7 +114,6 @@ struct workers {
     struct processors processors;
     unsigned threads;
     _Atomic(struct pool *) pools; /* new pools are added at its head */
-    atomic_flag adding;
 };
 
 /* The calling thread's limit; 0: none. */
@@ -299,7 +298,6 @@ struct workers *workers_create(unsigned threads, const struct processors *proces
     w->threads = threads;
     w->processors = *processors;
     atomic_init(&w->pools, NULL);
-    atomic_flag_clear(&w->adding);
     return w;
 }
 
@@ -313,6 +311,17 @@ void workers_limit(unsigned threads)
     most_threads = threads;
 }
 
+/* Frees a pool without threads. What another process locked or waits for is left alone. */
+static void free_pool(struct pool *p)
+{
+    if (p->owner == getpid() || !p->owner) {
+        pthread_cond_destroy(&p->wake);
+        pthread_mutex_destroy(&p->lock);
+    }
+    free(p->thread);
+    free(p);
+}
+
 static void end_pool(struct pool *p)
 {
     if (p->owner == getpid()) {
@@ -323,12 +332,7 @@ static void end_pool(struct pool *p)
         for (unsigned i = 0; i < p->started; i++)
             pthread_join(p->thread[i], NULL);
     }
-    if (p->owner == getpid() || !p->owner) {
-        pthread_cond_destroy(&p->wake);
-        pthread_mutex_destroy(&p->lock);
-    }
-    free(p->thread);
-    free(p);
+    free_pool(p);
 }
 
 void workers_destroy(struct workers *w)
@@ -390,11 +394,11 @@ static struct pool *new_pool(unsigned threads)
     return p;
 }
 
-/* Takes an idle pool; otherwise *count is the number of pools of that size. */
-static struct pool *take_idle(struct workers *w, unsigned threads, unsigned *count)
+/* Takes an idle pool of the list; otherwise *count is the number of pools of that size. */
+static struct pool *take_idle(struct pool *list, unsigned threads, unsigned *count)
 {
     *count = 0;
-    for (struct pool *p = atomic_load(&w->pools); p; p = p->next) {
+    for (struct pool *p = list; p; p = p->next) {
         if (p->threads != threads)
             continue;
         if (!atomic_flag_test_and_set(&p->busy))
@@ -405,41 +409,41 @@ static struct pool *take_idle(struct workers *w, unsigned threads, unsigned *cou
 }
 
 /*
- * Adds a pool, unless the pools of its size would have more threads than the device. NULL: it is
- * not added.
+ * Takes an idle pool, or adds one, unless the pools of its size would have more threads than the
+ * device. NULL: neither. Callers at the same time do not wait for each other: a pool joins the list
+ * for which its place was counted, or the caller looks again.
  */
-static struct pool *add(struct workers *w, unsigned threads)
+static struct pool *take_or_add(struct workers *w, unsigned threads)
 {
-    struct pool *p;
+    struct pool *list = atomic_load(&w->pools), *p, *added = NULL;
     unsigned count;
 
-    if (atomic_flag_test_and_set(&w->adding))
-        return NULL;
-    p = take_idle(w, threads, &count);
-    if (!p && count < w->threads / threads) {
-        p = new_pool(threads);
-        if (p) {
-            p->processors = &w->processors;
-            p->first = count * threads;
-            p->next = atomic_load(&w->pools);
-            atomic_store(&w->pools, p);
-        }
+    for (;;) {
+        p = take_idle(list, threads, &count);
+        if (p || count >= w->threads / threads)
+            break;
+        if (!added && !(added = new_pool(threads)))
+            return NULL;
+        added->processors = &w->processors;
+        added->first = count * threads;
+        added->next = list;
+        if (atomic_compare_exchange_weak(&w->pools, &list, added))
+            return added;
     }
-    atomic_flag_clear(&w->adding);
+    if (added)
+        free_pool(added);
     return p;
 }
 
 /* Takes a pool for the caller; NULL: the caller runs its loop alone. */
 static struct pool *take(struct workers *w)
 {
-    unsigned threads = most_threads && most_threads < w->threads ? most_threads : w->threads, count;
+    unsigned threads = most_threads && most_threads < w->threads ? most_threads : w->threads;
     struct pool *p;
 
     if (threads < 2)
         return NULL;
-    p = take_idle(w, threads, &count);
-    if (!p && count < w->threads / threads)
-        p = add(w, threads);
+    p = take_or_add(w, threads);
     if (!p)
         return NULL;
     if (!p->owner)

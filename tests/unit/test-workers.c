@@ -104,6 +104,71 @@ static void limited_loops_run_on_separate_threads_at_once(void)
     CU_ASSERT_EQUAL(most_at_once(4, 2, 2, 4), 4);
 }
 
+/* ---- callers that begin at once ------------------------------------------------------------- */
+
+struct beginner {
+    struct workers *workers;
+    _Atomic unsigned *ready;  /* the number of callers that are about to begin */
+    _Atomic unsigned *inside; /* the number of callers that are in a loop, or were */
+    pthread_t thread;
+};
+
+/* Keeps the caller's threads busy until all callers have taken theirs. */
+static void wait_for_all(void *arg, int64_t task, unsigned slot)
+{
+    _Atomic unsigned *inside = arg;
+    struct timespec begin;
+
+    (void)slot;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    if (task == 0)
+        atomic_fetch_add(inside, 1);
+    while (atomic_load(inside) < CALLERS && !is_late(&begin))
+        sched_yield();
+}
+
+static void *begin_and_call(void *arg)
+{
+    struct beginner *b = arg;
+
+    workers_limit(2);
+    atomic_fetch_add(b->ready, 1);
+    while (atomic_load(b->ready) < CALLERS)
+        ; /* a thread that slept would begin later than the others */
+    workers_tasks(b->workers, CALLERS, wait_for_all, b->inside);
+    return NULL;
+}
+
+static unsigned pools_of(const struct workers *w)
+{
+    unsigned count = 0;
+
+    for (struct pool *p = atomic_load(&w->pools); p; p = p->next)
+        count++;
+    return count;
+}
+
+static void callers_that_begin_at_once_all_get_threads(void)
+{
+    for (int round = 0; round < 300; round++) {
+        struct workers *w = workers_create(2 * CALLERS, &anywhere);
+        struct beginner b[CALLERS];
+        _Atomic unsigned ready = 0, inside = 0;
+        unsigned pools;
+
+        CU_ASSERT_PTR_NOT_NULL_FATAL(w);
+        for (unsigned i = 0; i < CALLERS; i++) {
+            b[i] = (struct beginner){ .workers = w, .ready = &ready, .inside = &inside };
+            CU_ASSERT_EQUAL_FATAL(pthread_create(&b[i].thread, NULL, begin_and_call, &b[i]), 0);
+        }
+        for (unsigned i = 0; i < CALLERS; i++)
+            pthread_join(b[i].thread, NULL);
+        pools = pools_of(w);
+        workers_destroy(w);
+        CU_ASSERT_EQUAL_FATAL(pools, CALLERS);
+    }
+}
+
 /* Three threads divided by two are one pair; the second caller computes alone. */
 static void concurrent_loops_use_at_most_the_threads_of_the_device(void)
 {
@@ -340,6 +405,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_loop_uses_all_threads),
     FERRY_TEST(a_limited_loop_uses_at_most_its_limit_of_threads),
     FERRY_TEST(limited_loops_run_on_separate_threads_at_once),
+    FERRY_TEST(callers_that_begin_at_once_all_get_threads),
     FERRY_TEST(concurrent_loops_use_at_most_the_threads_of_the_device),
     FERRY_TEST(a_limit_applies_to_the_calling_thread),
     FERRY_TEST(a_counted_loop_runs_on_the_calling_thread),
