@@ -104,7 +104,15 @@ static void random_operations_depend_only_on_the_seed(void)
     CU_ASSERT_TRUE(strstr(out, "seeds 77 to 226: ") || strstr(out, "not offered"));
 }
 
-static bool sim_is_there(void);
+/* ---- sim, in each of its ways --------------------------------------------------------------- */
+
+static bool sim_is_there(void)
+{
+    if (ferry_test_is_built("sim"))
+        return true;
+    ferry_test_skip("sim is not built");
+    return false;
+}
 
 static void segments_are_compiled_saved_and_loaded(void)
 {
@@ -116,16 +124,6 @@ static void segments_are_compiled_saved_and_loaded(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "not offered  graph"));
     CU_ASSERT_EQUAL(check("sim --set graph=holes --only graph"), 1);
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "the claim is not convex: segment 1 is left"));
-}
-
-/* ---- sim, in each of its ways --------------------------------------------------------------- */
-
-static bool sim_is_there(void)
-{
-    if (ferry_test_is_built("sim"))
-        return true;
-    ferry_test_skip("sim is not built");
-    return false;
 }
 
 static void sim_passes_with_unified_memory(void)
@@ -149,7 +147,7 @@ static void sim_passes_without_a_thread_with_slow_copies_and_small_bindings(void
     if (!sim_is_there())
         return;
     passes(ferry_test_is_shortest()
-               ? "sim --set clock=sync,memory=64MiB --only events,fork,coherence"
+               ? "sim --set clock=sync,memory=64MiB --only events,coherence"
                : "sim --set clock=sync,memory=64MiB --only queues,events,threads,fork,coherence");
     passes(is_short() ? "sim --set latency=200,bandwidth=2GiB/s,op_latency=100 --only events"
                       : "sim --set latency=200,bandwidth=2GiB/s,op_latency=100 "
@@ -557,11 +555,11 @@ static void json_has_a_row_for_each_group(void)
 static const ferry_test_case own_cases[] = {
     FERRY_TEST(the_plugins_of_ferry_pass),
     FERRY_TEST(operations_of_nets_pass),
-    FERRY_TEST(segments_are_compiled_saved_and_loaded),
     FERRY_TEST(random_operations_depend_only_on_the_seed),
 };
 
 static const ferry_test_case cases[] = {
+    FERRY_TEST(segments_are_compiled_saved_and_loaded),
     FERRY_TEST(sim_passes_with_unified_memory),
     FERRY_TEST(sim_passes_with_two_devices),
     FERRY_TEST(sim_passes_without_a_thread_with_slow_copies_and_small_bindings),

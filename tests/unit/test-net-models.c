@@ -195,6 +195,8 @@ static void a_planned_and_fused_model_computes_the_same(void)
     if ((ferry_test_is_shortest() || !strcmp(ferry_test_backend(), "opencl")) &&
         ferry_test_skip_variant())
         return;
+    if (ferry_test_skip_slow_device())
+        return;
     check_models(check_fused);
 }
 

@@ -162,7 +162,7 @@ static void published_results_are_reproduced(void)
 {
     size_t good = 0, tried = 0;
 
-    if (ferry_test_skip_variant())
+    if (ferry_test_skip_variant() || ferry_test_skip_slow_device())
         return;
     for (size_t i = 0; i < FERRY_TEST_COUNT(references); i++) {
         const struct reference *r = &references[i];
