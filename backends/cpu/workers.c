@@ -311,7 +311,7 @@ void workers_limit(unsigned threads)
     most_threads = threads;
 }
 
-/* Frees a pool without threads. After a fork, the lock may be in use for ever: it stays as it is. */
+/* Frees a pool without threads. After a fork its lock may be in use for ever, and stays. */
 static void free_pool(struct pool *p)
 {
     if (p->owner == getpid() || !p->owner) {

@@ -397,6 +397,20 @@ void rig_check_threads(struct rig *r)
     rig_reopen("3");
 }
 
+uint64_t rig_tasks(struct rig *r, const char *threads, double **out)
+{
+    uint64_t counts[5] = { 0 }; /* in the order of "cpu_count_work" */
+    void (*count)(uint64_t *counts) = NULL;
+
+    rig_reopen(threads);
+    CU_ASSERT_EQUAL_FATAL(plugin->native(rig_device, "cpu_count_work", &count, sizeof count), 0);
+    count(counts);
+    CU_ASSERT_EQUAL(rig_run_plugin(r, out), 0);
+    count(NULL);
+    rig_reopen("3");
+    return counts[2];
+}
+
 /* ---- the reference -------------------------------------------------------------------------- */
 
 /* The same operand in doubles, row-major without gaps: the rig's own values. */

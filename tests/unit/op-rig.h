@@ -53,6 +53,13 @@ const char *rig_set(void);
  */
 void rig_check_threads(struct rig *r);
 
+/*
+ * The number of tasks that the operation has on a device of that many threads, all of which run on
+ * the calling thread. *out is the first output, for the caller to free. rig_device has 3 threads
+ * afterwards.
+ */
+uint64_t rig_tasks(struct rig *r, const char *threads, double **out);
+
 /* Replaces rig_device by a device with the same instruction set and that many threads. */
 void rig_reopen(const char *threads);
 

@@ -153,11 +153,34 @@ static void results_do_not_depend_on_the_number_of_threads(void)
     }
 }
 
+/* An image of few tiles is divided into smaller tasks, each of which computes the same numbers. */
+static void many_threads_share_few_tiles(void)
+{
+    static const struct image all[] = { { 1, 256, 256, 14, 14, { 1, 1 }, { 1, 1 } },
+                                        { 1, 128, 32, 28, 28, { 1, 1 }, { 1, 1 } } };
+    static const uint64_t least[] = { 100, 57 }; /* 49 of each transform patches */
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        double *one = NULL, *many = NULL;
+        struct rig r;
+
+        convolution(&r, &all[i], RIG_LAST, RIG_LAST, 1);
+        CU_ASSERT_EQUAL(rig_tasks(&r, "1", &one), 0);
+        CU_ASSERT(rig_tasks(&r, "64", &many) >= least[i]);
+        if (one && many)
+            CU_ASSERT_EQUAL(memcmp(one, many, (size_t)rig_count(&r.op.out[0]) * sizeof *one), 0);
+        free(one);
+        free(many);
+        rig_end(&r);
+    }
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(images_of_any_size_agree_with_the_oracle),
     FERRY_TEST(the_image_size_selects_the_tile_size),
     FERRY_TEST(winograd_is_used_only_if_the_math_mode_allows_it),
     FERRY_TEST(results_do_not_depend_on_the_number_of_threads),
+    FERRY_TEST(many_threads_share_few_tiles),
 };
 
 int main(int argc, char **argv)

@@ -6,7 +6,7 @@
 
 /* `ferry time --work`: how a pass is divided among the threads of the cpu plugin. */
 
-/* Of one pass, on average. */
+/* Of the pass whose slowest threads had the least time, without most interruptions. */
 struct work {
     unsigned threads;
     double loops, tasks;  /* loops that the threads share, and the tasks of these */
@@ -16,8 +16,8 @@ struct work {
 };
 
 /*
- * Runs one pass and then `passes` passes on this thread alone, divided as for the device's threads.
- * Returns an exit status; a failure is reported.
+ * Runs one pass and then `passes` ≥ 1 passes on this thread alone, divided as for the device's
+ * threads. Returns an exit status; a failure is reported.
  */
 int work_count(const struct tool_command *self, ferry_net *net, int64_t passes, struct work *out);
 

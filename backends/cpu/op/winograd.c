@@ -25,14 +25,16 @@
  */
 #define LEAST_VECTORS 4
 /* The maximum number of floats of points at a time, and of tiles of a task. */
-#define MOST_POINTS   (1024 * 1024)
-#define MOST_ROWS     28
+#define MOST_POINTS (1024 * 1024)
+#define MOST_ROWS   28
 /*
  * The maximum number of floats of weights that each task reads, and the minimum number of tiles of
  * a task that transforms its patches.
  */
-#define MOST_WEIGHTS  (4 * 1024 * 1024)
-#define LEAST_ROWS    12
+#define MOST_WEIGHTS (4 * 1024 * 1024)
+#define LEAST_ROWS   12
+/* The minimum number of rows of a product that keeps the units for multiplication busy. */
+#define LEAST_PIECE 5
 
 static int64_t most(int64_t a, int64_t b)
 {
@@ -115,6 +117,40 @@ static bool cut_tiles_only(struct cpu_winograd *c, struct cpu_gemm *g, int64_t r
     return true;
 }
 
+/*
+ * The time of the thread with the most tasks, in multiplications of a row by a panel at each point,
+ * if tasks have that many tiles and panels. Fewer rows than LEAST_PIECE do not hide the latency of
+ * their additions, nor the loads of weights.
+ */
+static double time_of(const struct cpu_winograd *c, const struct cpu_gemm *g, int64_t most_rows,
+                      int64_t rows, int64_t panels)
+{
+    int64_t tasks = cut(c->block, rows) * cut(g->panels, panels), pieces = cut(rows, most_rows);
+    double products = (double)most(rows, pieces * LEAST_PIECE) * (double)g->k;
+
+    return (double)(cut(tasks, g->slots) * panels) * (products + (double)(rows * CHANGE));
+}
+
+/*
+ * Divides a block into more tasks of fewer tiles and panels, where that is much faster: with more
+ * threads than tasks.
+ */
+static void share_block(struct cpu_winograd *c, const struct cpu_gemm *g, int64_t most_rows)
+{
+    double best = 0.9 * time_of(c, g, most_rows, c->rows, c->panel_block);
+
+    for (int64_t rows = c->rows; rows >= LEAST_PIECE; rows--)
+        for (int64_t panels = c->panel_block; panels > 0; panels--) {
+            double time = time_of(c, g, most_rows, rows, panels);
+
+            if (time >= best)
+                continue;
+            best = time;
+            c->rows = rows;
+            c->panel_block = panels;
+        }
+}
+
 static void cut_tasks(struct cpu_op *p)
 {
     struct cpu_winograd *c = &p->plan.convolution.winograd;
@@ -135,6 +171,8 @@ static void cut_tasks(struct cpu_op *p)
     wanted = g->slots > 1 ? 4 * (int64_t)g->slots : 1;
     while (cut(c->block, c->rows) * cut(g->panels, c->panel_block) < wanted && c->panel_block > 1)
         c->panel_block = (c->panel_block + 1) / 2;
+    if (g->slots > 1)
+        share_block(c, g, p->loops->rows);
     g->slot_floats = (c->points * c->rows + c->side * c->side) * g->panel;
 }
 
