@@ -9,6 +9,12 @@
 #define MOST_SUMS   (48 * 1024)
 #define MOST_PANELS (128 * 1024)
 /*
+ * The minimum floats of b of which each thread reads a part only. Its columns of y are then in its
+ * cache, while the next operation reads whole rows, and a line that two threads have read costs
+ * each later write.
+ */
+#define LEAST_SHARED (512 * 1024)
+/*
  * The number of columns below which a task is not divided to get more tasks than threads, because
  * each part would gather its rows again.
  */
@@ -127,7 +133,7 @@ static void cut_tasks(struct cpu_gemm *g, const struct cpu_loops *loops, int64_t
     rows = rows < loops->rows ? loops->rows : least(rows, 16 * loops->rows);
     g->row_blocks = cut(g->m, rows);
     while ((tasks = g->batches * g->row_blocks * g->panel_blocks) < wanted) {
-        bool by_panels = g->n * g->k >= MOST_PANELS && g->panel_block >= 4;
+        bool by_panels = g->n * g->k >= LEAST_SHARED && g->panel_block >= 4;
 
         if (by_panels && tasks >= g->slots && g->panel_block * g->panel < 2 * FEW_COLUMNS)
             break;

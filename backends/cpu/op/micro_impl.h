@@ -92,9 +92,9 @@
     c##i##_1 = LOAD(sums + i * sums_row + LANES);
 /* Prefetches the store's destination while the sums are computed. */
 #define FETCH_2(i, p, r)                  \
-    __builtin_prefetch(y[i] + column, 1); \
+    PREFETCH_TO_WRITE(y[i] + column); \
     if (LANES > 8)                        \
-        __builtin_prefetch(y[i] + column + LANES, 1);
+        PREFETCH_TO_WRITE(y[i] + column + LANES);
 #define FETCH_ADD_2(i, p, r)                   \
     __builtin_prefetch(t->add[i] + adding); \
     if (LANES > 8)                             \
@@ -142,7 +142,7 @@
 
 #define ZERO_1(i, p, r)     vec c##i = { 0 };
 #define LOAD_1(i, p, r)     c##i = LOAD(sums + i * sums_row);
-#define FETCH_1(i, p, r)    __builtin_prefetch(y[i] + column, 1);
+#define FETCH_1(i, p, r)    PREFETCH_TO_WRITE(y[i] + column);
 #define FETCH_ADD_1(i, p, r) __builtin_prefetch(t->add[i] + adding);
 #define MULTIPLY_1(i, p, r) c##i = FMA(SPLAT(a##p[(r)*row]), b0, c##i);
 #define SUM_1(i, p, r)      STORE(sums + i * sums_row, c##i);

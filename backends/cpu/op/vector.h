@@ -178,6 +178,17 @@ static inline void NAME(store_some)(float *p, int64_t n, vec v)
 #define FMA_ONTO(a, b, c) ((c) = FMA(a, b, c))
 #endif
 
+/*
+ * Prefetches a cache line that will be written, without a copy in another processor's cache. For
+ * x86, gcc makes a prefetch for reading of the builtin function, unless the instruction is enabled
+ * for the file; processors that lack it take it as no operation.
+ */
+#if HAVE_AVX512 || HAVE_AVX2
+#define PREFETCH_TO_WRITE(p) __asm__ volatile("prefetchw %0" : : "m"(*(p)))
+#else
+#define PREFETCH_TO_WRITE(p) __builtin_prefetch(p, 1)
+#endif
+
 /* A piece of 8, 4 or 2 floats, for lengths shorter than a vector. */
 typedef float __attribute__((vector_size(32), aligned(4), may_alias)) vec_8;
 typedef float __attribute__((vector_size(16), aligned(4), may_alias)) vec_4;
