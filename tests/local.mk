@@ -26,6 +26,7 @@ TEXT_TESTS = \
 
 SCRIPT_TESTS = \
 	%D%/scripts/check-examples.sh \
+	%D%/scripts/check-encoding.sh \
 	%D%/scripts/check-exports.sh \
 	%D%/scripts/check-full-disk.sh \
 	%D%/scripts/check-functions.sh \
@@ -69,6 +70,7 @@ NET_LIBS = $(NET_ROOMS) $(UNIT_LIBS)
 LINK_alone = %D%/unit/libferrytest.la $(CUNIT_LIBS) $(CORE_SYSTEM_LIBS) -lm
 LINK_clblast =
 LINK_core = $(UNIT_LIBS)
+LINK_cpuisa = %D%/unit/libcpuisa.la
 LINK_cuda = %D%/unit/libcudadriver.la
 LINK_hdf5 = $(HDF5_LIBS)
 LINK_image =
@@ -148,6 +150,10 @@ check_LTLIBRARIES += %D%/unit/librig.la
 	%D%/unit/sim-driver.c \
 	%D%/unit/sim-driver.h
 check_LTLIBRARIES += %D%/unit/libsimdriver.la
+# The choice of an instruction set, whose features the test sets.
+%C%_unit_libcpuisa_la_SOURCES = backends/cpu/isa.c backends/cpu/isa.h
+%C%_unit_libcpuisa_la_CFLAGS = $(STD_CFLAGS)
+check_LTLIBRARIES += %D%/unit/libcpuisa.la
 %C%_unit_libcudadriver_la_SOURCES = \
 	%D%/unit/cuda-driver.c \
 	%D%/unit/cuda-driver.h

@@ -1,121 +1,102 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "isa.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
-#if defined(__aarch64__) && defined(__linux__)
-#include <sys/auxv.h>
-#endif
 
-static const struct cpu_isa bf16 = { "bf16", CPU_BF16 }, vnni = { "vnni", CPU_VNNI },
-                            avx512 = { "avx512", CPU_AVX512 }, avx2 = { "avx2", CPU_AVX2 },
-                            i8mm = { "i8mm", CPU_I8MM }, dotprod = { "dotprod", CPU_DOTPROD },
-                            neon = { "neon", CPU_NEON }, portable = { "portable", CPU_PORTABLE };
+/* The registers that the operating system has to save: YMM; also masks, and both parts of ZMM. */
+#define XCR0_AVX    UINT64_C(0x06)
+#define XCR0_AVX512 UINT64_C(0xe6)
 
-static bool has_avx512(void)
+static bool has_bits(uint64_t word, uint64_t bits)
 {
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("fma");
-#else
-    return false;
-#endif
+    return (word & bits) == bits;
 }
 
-static bool has_vnni(void)
+#define BIT(n) (UINT64_C(1) << (n))
+
+static bool has_avx2(const struct cpu_features *f)
 {
-#if defined(__x86_64__)
-    return has_avx512() && __builtin_cpu_supports("avx512vnni");
-#else
-    return false;
-#endif
+    const uint64_t fma_avx = BIT(12) | BIT(28);
+
+    return has_bits(f->xcr0, XCR0_AVX) && has_bits(f->leaf1_ecx, fma_avx) &&
+           has_bits(f->leaf7_ebx, BIT(5));
 }
 
-static bool has_bf16(void)
+static bool has_avxvnni(const struct cpu_features *f)
 {
-#if defined(__x86_64__)
-    return has_vnni() && __builtin_cpu_supports("avx512bf16");
-#else
-    return false;
-#endif
+    return has_avx2(f) && has_bits(f->leaf7_1_eax, BIT(4));
 }
 
-/*
- * Whether VDPBF16PS multiplies more numbers than F32's multiply-add in the same time. No bit of
- * CPUID reports it: AMD's processors, from Zen 4 on, start as many of both; Intel's Emerald Rapids
- * starts a fourth as many.
- */
-static bool has_fast_bf16(void)
+/* AVX-512 F, DQ, BW and VL. */
+static bool has_avx512(const struct cpu_features *f)
 {
-#if defined(__x86_64__)
-    return has_bf16() && __builtin_cpu_is("amd");
-#else
-    return false;
-#endif
+    return has_avx2(f) && has_bits(f->xcr0, XCR0_AVX512) &&
+           has_bits(f->leaf7_ebx, BIT(16) | BIT(17) | BIT(30) | BIT(31));
 }
 
-static bool has_avx2(void)
+static bool has_vnni(const struct cpu_features *f)
 {
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#else
-    return false;
-#endif
+    return has_avx512(f) && has_bits(f->leaf7_ecx, BIT(11));
 }
 
-/*
- * Whether the CPU has NEON, a part of the base architecture: every 64-bit ARM processor under Linux
- * has it.
- */
-static bool has_neon(void)
+static bool has_bf16(const struct cpu_features *f)
 {
-#if defined(__aarch64__)
-    return true;
-#else
-    return false;
-#endif
+    return has_vnni(f) && has_bits(f->leaf7_1_eax, BIT(5));
+}
+
+/* A part of the base architecture: every 64-bit ARM processor under Linux has it. */
+static bool has_neon(const struct cpu_features *f)
+{
+    return f->is_arm64;
 }
 
 /* The bits of AT_HWCAP and AT_HWCAP2; older headers lack the names. */
-static bool has_dotprod(void)
+static bool has_dotprod(const struct cpu_features *f)
 {
-#if defined(__aarch64__) && defined(__linux__)
-    return (getauxval(AT_HWCAP) >> 20 & 1) != 0; /* HWCAP_ASIMDDP */
-#else
-    return false;
-#endif
+    return f->is_arm64 && has_bits(f->hwcap, BIT(20)); /* HWCAP_ASIMDDP */
 }
 
-static bool has_i8mm(void)
+static bool has_i8mm(const struct cpu_features *f)
 {
-#if defined(__aarch64__) && defined(__linux__)
-    return has_dotprod() && (getauxval(AT_HWCAP2) >> 13 & 1) != 0; /* HWCAP2_I8MM */
-#else
-    return false;
-#endif
+    return has_dotprod(f) && has_bits(f->hwcap2, BIT(13)); /* HWCAP2_I8MM */
 }
 
-const struct cpu_isa *cpu_isa_find(const char *name)
+static bool has_portable(const struct cpu_features *f)
+{
+    (void)f;
+    return true;
+}
+
+/* The best set first. */
+static const struct {
+    struct cpu_isa isa;
+    bool (*has)(const struct cpu_features *f);
+} sets[] = {
+    { { "bf16", CPU_BF16 }, has_bf16 },          { { "vnni", CPU_VNNI }, has_vnni },
+    { { "avx512", CPU_AVX512 }, has_avx512 },    { { "avxvnni", CPU_AVXVNNI }, has_avxvnni },
+    { { "avx2", CPU_AVX2 }, has_avx2 },          { { "i8mm", CPU_I8MM }, has_i8mm },
+    { { "dotprod", CPU_DOTPROD }, has_dotprod }, { { "neon", CPU_NEON }, has_neon },
+    { { "portable", CPU_PORTABLE }, has_portable }
+};
+
+/*
+ * Whether "auto" may select the set. VDPBF16PS multiplies more numbers than F32's multiply-add in
+ * the same time on some processors only, which no bit of CPUID reports: AMD's, from Zen 4 on, start
+ * as many of both; Intel's Emerald Rapids starts a fourth as many.
+ */
+static bool is_automatic(const struct cpu_isa *isa, const struct cpu_features *f)
+{
+    return isa->set != CPU_BF16 || f->is_amd;
+}
+
+const struct cpu_isa *cpu_isa_find(const char *name, const struct cpu_features *f)
 {
     bool any = strcmp(name, "auto") == 0;
 
-    if (any ? has_fast_bf16() : strcmp(name, "bf16") == 0 && has_bf16())
-        return &bf16;
-    if ((any || strcmp(name, "vnni") == 0) && has_vnni())
-        return &vnni;
-    if ((any || strcmp(name, "avx512") == 0) && has_avx512())
-        return &avx512;
-    if ((any || strcmp(name, "avx2") == 0) && has_avx2())
-        return &avx2;
-    if ((any || strcmp(name, "i8mm") == 0) && has_i8mm())
-        return &i8mm;
-    if ((any || strcmp(name, "dotprod") == 0) && has_dotprod())
-        return &dotprod;
-    if ((any || strcmp(name, "neon") == 0) && has_neon())
-        return &neon;
-    return any || strcmp(name, "portable") == 0 ? &portable : NULL;
+    for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
+        if ((any ? is_automatic(&sets[i].isa, f) : strcmp(name, sets[i].isa.name) == 0) &&
+            sets[i].has(f))
+            return &sets[i].isa;
+    return NULL;
 }

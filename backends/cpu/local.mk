@@ -14,6 +14,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/convert.c \
 	%D%/cpu.h \
 	%D%/error.c \
+	%D%/features.c \
 	%D%/gemm.c \
 	%D%/isa.c \
 	%D%/isa.h \
@@ -55,6 +56,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/integer.h \
 	%D%/op/integer_avx2.c \
 	%D%/op/integer_avx512.c \
+	%D%/op/integer_avxvnni.c \
 	%D%/op/integer_bf16.c \
 	%D%/op/integer_depthwise.c \
 	%D%/op/integer_affine_impl.h \
@@ -65,6 +67,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/integer_neon_impl.h \
 	%D%/op/integer_pool.c \
 	%D%/op/integer_pack.c \
+	%D%/op/integer_pool_impl.h \
 	%D%/op/integer_product.c \
 	%D%/op/integer_run.h \
 	%D%/op/integer_rows.c \

@@ -132,13 +132,15 @@ static int option_kernels(const struct cpu_kernels **out)
 static int option_isa(const struct cpu_isa **out)
 {
     const char *text = cpu_host->option("isa");
+    struct cpu_features features;
 
-    *out = cpu_isa_find(text && *text ? text : "auto");
+    cpu_features_read(&features);
+    *out = cpu_isa_find(text && *text ? text : "auto", &features);
     if (*out)
         return 0;
     return cpu_host->error(FERRY_ECONF,
-                           "option.isa = %s: expected auto, or bf16, vnni, avx512, avx2, i8mm, "
-                           "dotprod, neon or portable if the CPU supports it",
+                           "option.isa = %s: expected auto, or bf16, vnni, avx512, avxvnni, avx2, "
+                           "i8mm, dotprod, neon or portable if the CPU supports it",
                            text);
 }
 
@@ -292,7 +294,7 @@ static const ferry_plugin_option options[] = {
       .default_value = "auto",
       .description = "instruction set of convolutions and other operations; auto: the best of the "
                      "CPU",
-      .values = "auto|bf16|vnni|avx512|avx2|i8mm|dotprod|neon|portable",
+      .values = "auto|bf16|vnni|avx512|avxvnni|avx2|i8mm|dotprod|neon|portable",
       .type = FERRY_OPTION_ENUM },
     { .name = "blas",
       .default_value = CPU_BLAS_SONAME,

@@ -102,9 +102,19 @@ $(BAD): $(BAD_FROM)
 	    '$(srcdir)/%D%/build-bad.sh' '$(srcdir)/%D%' '$(top_srcdir)/include' %D%/bad
 	@: >$@
 
+EVEX = %D%/evex.stamp
+EVEX_FROM = %D%/build-evex.sh %D%/evex.c
+if BUILD_CPU
+check_DATA += $(EVEX)
+$(EVEX): $(EVEX_FROM) backends/ferry_cpu.la
+	$(AM_V_GEN)CC='$(CC)' CFLAGS='$(OPT_CFLAGS) $(CFLAGS)' LDFLAGS='$(LDFLAGS)' LIBS='$(CORE_SYSTEM_LIBS) -lm' \
+	    $(SHELL) '$(srcdir)/%D%/build-evex.sh' '$(top_srcdir)' %D%/evex $(backends_ferry_cpu_la_OBJECTS)
+	@: >$@
+endif
+
 clean-local: clean-fakes
 clean-fakes:
-	rm -rf %D%/fakes $(FAKES) %D%/bad $(BAD)
+	rm -rf %D%/fakes $(FAKES) %D%/bad $(BAD) %D%/evex $(EVEX)
 
 .PHONY: clean-fakes
-EXTRA_DIST += $(FAKES_FROM) $(BAD_FROM)
+EXTRA_DIST += $(FAKES_FROM) $(BAD_FROM) $(EVEX_FROM)

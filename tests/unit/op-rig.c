@@ -302,6 +302,7 @@ void rig_end(struct rig *r)
 
 /* ---- the plugin ----------------------------------------------------------------------------- */
 
+const char *rig_plugin = "cpu";
 static const ferry_plugin_ops *plugin;
 static const char *set; /* the current one */
 
@@ -318,7 +319,7 @@ static void the_plugin_opens_with_this_instruction_set(void)
 
     rig_table = NULL;
     state = 1;
-    plugin = driver_load("cpu", NULL);
+    plugin = driver_load(rig_plugin, NULL);
     if (!plugin)
         return;
     if (plugin->device_open(plugin->plugin, 0, &rig_device) != 0) {

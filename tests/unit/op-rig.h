@@ -44,6 +44,9 @@ int rig_main(int argc, char **argv, const char *suite, const ferry_test_case *ca
 int rig_main_with(int argc, char **argv, const char *suite, const ferry_test_case *cases,
                   size_t ncases, const char *const *sets);
 
+/* The plugin that rig_main loads, as for driver_load; "cpu" unless a test changes it. */
+extern const char *rig_plugin;
+
 /* The instruction set of rig_device. */
 const char *rig_set(void);
 

@@ -76,7 +76,10 @@ const ferry_plugin_ops *driver_load(const char *name, void **out_library)
     char path[4096];
     void *library;
 
-    snprintf(path, sizeof(path), "%s/backends/.libs/ferry_%s.so", top ? top : ".", name);
+    if (strchr(name, '/'))
+        snprintf(path, sizeof(path), "%s/%s", top ? top : ".", name);
+    else
+        snprintf(path, sizeof(path), "%s/backends/.libs/ferry_%s.so", top ? top : ".", name);
     if (access(path, R_OK) != 0) {
         ferry_test_skip("%s was not built", path);
         return NULL;

@@ -13,8 +13,8 @@
 #include <stdbool.h>
 
 /*
- * Opens the table of backends/NAME; `out_library` may be NULL. Returns NULL, and skips the case, if
- * it was not built.
+ * Opens the table of backends/NAME, or of a file of the build folder if the name has a slash;
+ * `out_library` may be NULL. Returns NULL, and skips the case, if it was not built.
  */
 const ferry_plugin_ops *driver_load(const char *name, void **out_library);
 

@@ -10,8 +10,10 @@
  * that every number but the last rounding is exact: results have to be equal.
  */
 
-static const char *const sets[] = { "vnni",    "avx512", "avx2",     "i8mm",
-                                    "dotprod", "neon",   "portable", NULL };
+static const char *const sets[] = { "vnni", "avx512",  "avxvnni", "avx2",
+                                    "i8mm", "dotprod", "neon",    "portable", NULL };
+/* The plugin whose AVX-VNNI products processors with AVX-512 VNNI execute. */
+static const char *const evex_sets[] = { "avxvnni", NULL };
 static int taken, refused;
 
 static int rounds(void)
@@ -571,7 +573,32 @@ static void unknown_scales_and_shifts_give_zeros(void)
     check_taken(48);
 }
 
+/* Products of four bytes take less time than F32's, and those of two numbers of 16 bits do not. */
+static void the_cost_depends_on_the_width_of_products(void)
+{
+    const char *set = rig_set();
+    bool is_wide = strcmp(set, "avx512") == 0 || strcmp(set, "avx2") == 0;
+    ferry_op_answer answer = { .struct_size = sizeof(answer) };
+    struct rig r;
+
+    rig_begin(&r, FERRY_OP_INNER_PRODUCT);
+    r.op.n_in = 2;
+    r.op.n_out = 1;
+    r.op.in[0] = operand_of(FERRY_U8, (int64_t[]){ 8, 64, 1, 1 });
+    r.op.in[1] = (ferry_operand){
+        .dtype = FERRY_I8, .rank = 2, .shape = { 32, 64 }, .stride = { 64, 1 }
+    };
+    r.op.out[0] = (ferry_operand){
+        .dtype = FERRY_U8, .rank = 2, .shape = { 8, 32 }, .stride = { 32, 1 }
+    };
+    r.op.constants = 2;
+    if (rig_table->query(rig_device, &r.op, &answer) == 0)
+        CU_ASSERT_EQUAL(answer.cost, is_wide ? FERRY_OP_COST_F32_FASTER : FERRY_OP_COST_DEVICE);
+    rig_end(&r);
+}
+
 static const ferry_test_case cases[] = {
+    FERRY_TEST(the_cost_depends_on_the_width_of_products),
     FERRY_TEST(convolutions_of_integers_agree_with_the_oracle),
     FERRY_TEST(depthwise_convolutions_of_integers_agree_with_the_oracle),
     FERRY_TEST(first_layers_of_integers_agree_with_the_oracle),
@@ -590,6 +617,10 @@ static const ferry_test_case cases[] = {
 
 int main(int argc, char **argv)
 {
-    return rig_main_with(argc, argv, "test-cpu-integers", cases, sizeof(cases) / sizeof(cases[0]),
-                         sets);
+    const size_t n = sizeof(cases) / sizeof(cases[0]);
+    int result = rig_main_with(argc, argv, "test-cpu-integers", cases, n, sets);
+
+    rig_plugin = "tests/plugins/evex/ferry_cpu.so";
+    return ferry_test_worse(
+        result, rig_main_with(argc, argv, "test-cpu-integers, EVEX", cases, n, evex_sets));
 }

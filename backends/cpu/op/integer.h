@@ -25,6 +25,15 @@ struct cpu_op_args;
 #define CPU_INTEGER_HAS_NEON (__GNUC__ >= 10)
 #endif
 
+/* The compilers that select AVX-VNNI for a function. */
+#if !defined(__x86_64__)
+#define CPU_INTEGER_HAS_AVXVNNI 0
+#elif defined(__clang__)
+#define CPU_INTEGER_HAS_AVXVNNI (__clang_major__ >= 12)
+#else
+#define CPU_INTEGER_HAS_AVXVNNI (__GNUC__ >= 11)
+#endif
+
 #define INTEGER_MOST_ROWS    14
 #define INTEGER_MOST_COLUMNS 32
 #define INTEGER_MOST_BYTES   64
@@ -174,6 +183,7 @@ const struct cpu_integer_loops *cpu_integer_loops_of(const struct cpu_isa *isa);
 /* One object per instruction set; NULL if the compiler does not support the set. */
 extern const struct cpu_integer_loops *const cpu_integer_vnni;
 extern const struct cpu_integer_loops *const cpu_integer_avx512;
+extern const struct cpu_integer_loops *const cpu_integer_avxvnni;
 extern const struct cpu_integer_loops *const cpu_integer_avx2;
 extern const struct cpu_integer_loops *const cpu_integer_dotprod;
 extern const struct cpu_integer_loops *const cpu_integer_i8mm;

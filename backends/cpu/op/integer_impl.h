@@ -90,8 +90,13 @@ typedef __m256i NAME(bytes);
 #define WIDEN_U8(p)          _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(p)))
 #define WIDEN_I8(p)          _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(p)))
 #define SPLAT_GROUP(p)       _mm256_set1_epi32(*(const NAME(word) *)(p))
-#define WEIGHTS(p)           WIDEN_I8(p)
-#define DOT(c, a, b)         ((c) += (ivec)_mm256_madd_epi16(a, b))
+#if HAVE_VNNI
+#define WEIGHTS(p)   LOAD_BYTES(p)
+#define DOT(c, a, b) __asm__(DOT_ENCODING "vpdpbusd %2, %1, %0" : "+x"(c) : "x"(a), "x"(b))
+#else
+#define WEIGHTS(p)   WIDEN_I8(p)
+#define DOT(c, a, b) ((c) += (ivec)_mm256_madd_epi16(a, b))
+#endif
 #endif
 
 #if !HAVE_NEON
@@ -109,12 +114,12 @@ TARGET static void NAME(integer_bring)(int64_t n, const void *x, bool is_signed,
 {
     const char *from = x;
     char *y = to;
-#if HAVE_NEON
-    const NAME(bytes) flip = FLIPS(is_signed) ? FLIP(vdupq_n_s8(0)) : vdupq_n_s8(0);
+#if HAVE_NEON || (HAVE_VNNI && !HAVE_AVX512)
+    const NAME(bytes) zero = { 0 }, flip = FLIPS(is_signed) ? FLIP(zero) : zero;
     const int64_t rest = n % BYTES;
 
     for (; n >= BYTES; n -= BYTES, from += BYTES, y += BYTES)
-        PUT_BYTES(y, veorq_s8(LOAD_BYTES(from), flip));
+        PUT_BYTES(y, LOAD_BYTES(from) ^ flip);
     for (int64_t i = 0; i < rest; i++)
         y[i] = (char)(from[i] ^ (FLIPS(is_signed) ? 0x80 : 0));
 #elif HAVE_BF16
@@ -482,69 +487,9 @@ TARGET static void NAME(integer_convert)(const struct cpu_integer_store *s, int6
     }
 }
 
-/* ---- pooling -------------------------------------------------------------------------------- */
-
-/* Repeats a statement for each element x of the window, of channel `at`. */
-#define EACH_ELEMENT(at, statement)                                                                \
-    for (int64_t i = 0; i < p->count[0]; i++)                                                      \
-        for (int64_t j = 0; j < p->count[1]; j++)                                                  \
-            for (int64_t k = 0; k < p->count[2]; k++) {                                            \
-                const uint8_t *x = p->x + i * p->step[0] + j * p->step[1] + k * p->step[2] + (at); \
-                                                                                                   \
-                statement;                                                                         \
-            }
-
-/* Computes the channels that fill whole vectors, from the first on; returns their number. */
-INLINE int64_t NAME(most_vectors)(const struct cpu_integer_pool *p, uint8_t *y)
-{
-    int64_t c = 0;
-
-    for (; c + BYTES <= p->channels; c += BYTES) {
-        NAME(bytes) most = { 0 };
-
-        EACH_ELEMENT(c, most = MAX_U8(most, p->is_signed ? FLIP(LOAD_BYTES(x)) : LOAD_BYTES(x)))
-        PUT_BYTES(y + c, p->is_signed ? FLIP(most) : most);
-    }
-    return c;
-}
-
-TARGET static void NAME(integer_most)(const struct cpu_integer_pool *p, uint8_t *y)
-{
-    const uint8_t flip = p->is_signed ? 0x80 : 0;
-
-    for (int64_t c = NAME(most_vectors)(p, y); c < p->channels; c++) {
-        uint8_t most = 0;
-
-        EACH_ELEMENT(c, most = (*x ^ flip) > most ? (uint8_t)(*x ^ flip) : most)
-        y[c] = most ^ flip;
-    }
-}
-
-INLINE int64_t NAME(total_vectors)(const struct cpu_integer_pool *p, int32_t *y)
-{
-    int64_t c = 0;
-
-    for (; c + LANES <= p->channels; c += LANES) {
-        ivec sum = { 0 };
-
-        EACH_ELEMENT(c, sum += p->is_signed ? (ivec)OF_I8(x) : (ivec)OF_U8(x))
-        *(ivec *)(y + c) = sum;
-    }
-    return c;
-}
-
-TARGET static void NAME(integer_total)(const struct cpu_integer_pool *p, int32_t *y)
-{
-    for (int64_t c = NAME(total_vectors)(p, y); c < p->channels; c++) {
-        y[c] = 0;
-        EACH_ELEMENT(c, y[c] += p->is_signed ? (int8_t)*x : *x)
-    }
-}
-
-#undef EACH_ELEMENT
-
 #include "integer_affine_impl.h"
 #include "integer_depthwise_impl.h"
+#include "integer_pool_impl.h"
 #endif
 
 static const struct cpu_integer_loops NAME(integer_loops) = {

@@ -24,9 +24,12 @@
 
 const struct cpu_integer_loops *cpu_integer_loops_of(const struct cpu_isa *isa)
 {
+    if (isa->set == CPU_AVXVNNI && cpu_integer_avxvnni)
+        return cpu_integer_avxvnni;
     return isa->set == CPU_BF16      ? cpu_integer_vnni
            : isa->set == CPU_VNNI    ? cpu_integer_vnni
            : isa->set == CPU_AVX512  ? cpu_integer_avx512
+           : isa->set == CPU_AVXVNNI ? cpu_integer_avx2
            : isa->set == CPU_AVX2    ? cpu_integer_avx2
            : isa->set == CPU_I8MM    ? cpu_integer_i8mm
            : isa->set == CPU_DOTPROD ? cpu_integer_dotprod

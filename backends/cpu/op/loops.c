@@ -8,6 +8,7 @@ const struct cpu_loops *cpu_loops_of(const struct cpu_isa *isa)
     case CPU_VNNI:
     case CPU_AVX512:
         return cpu_loops_avx512;
+    case CPU_AVXVNNI:
     case CPU_AVX2:
         return cpu_loops_avx2;
     case CPU_I8MM:
