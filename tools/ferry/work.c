@@ -66,7 +66,7 @@ static int count_pass(ferry_net *net, void (*count)(uint64_t *counts), uint64_t 
 int work_count(const struct tool_command *self, ferry_net *net, int64_t passes, struct work *out)
 {
     void (*count)(uint64_t *counts) = NULL;
-    uint64_t counts[COUNTS + 1], best[COUNTS + 1];
+    uint64_t counts[COUNTS + 1], best[COUNTS + 1] = { 0 };
     int err = ferry_device_native(ferry_net_device(net), "cpu_count_work", &count, sizeof count);
 
     if (err == FERRY_EUNSUPPORTED)
