@@ -24,6 +24,7 @@ struct array {
     const ferry_io_entry *entry;
     ferry_blob *blob; /* the values; NULL: no layer uses the array */
     bool used;
+    int next, last; /* the next array of the layer, or −1; of its first array: its last array */
 };
 
 struct loading {
@@ -32,6 +33,7 @@ struct loading {
     ferry_io *io;
     struct array *arrays;
     int count;
+    struct ferry__names layers; /* the first array of each layer */
     ferry_proto *ranges; /* NULL: the file has no ranges, or the net does not use them */
     struct ferry__reread *file; /* owns `io`; NULL: no parameter is read again */
 };
@@ -64,6 +66,22 @@ static int split_name(const ferry_io_entry *entry, struct array *out)
     return 1;
 }
 
+/* Adds the array at `count` to its layer's. */
+static int add_array(struct loading *l)
+{
+    struct array *a = &l->arrays[l->count];
+    int first = ferry__names_get(&l->layers, a->layer);
+
+    a->next = -1;
+    a->last = l->count;
+    if (first >= 0) {
+        l->arrays[l->arrays[first].last].next = l->count;
+        l->arrays[first].last = l->count;
+    }
+    l->count++;
+    return first >= 0 ? 0 : ferry__names_set(&l->layers, a->layer, l->count - 1, false);
+}
+
 static int list(struct loading *l)
 {
     int64_t n, i;
@@ -82,19 +100,18 @@ static int list(struct loading *l)
         if (err)
             return err;
         is_one = split_name(entry, &l->arrays[l->count]);
-        if (is_one < 0)
+        if (is_one < 0 || (is_one && add_array(l)))
             return no_memory(l);
-        l->count += is_one;
     }
     return 0;
 }
 
 static struct array *find(const struct loading *l, const char *layer, int number)
 {
-    int i;
+    int i = ferry__names_get(&l->layers, layer);
 
-    for (i = 0; i < l->count; i++)
-        if (l->arrays[i].number == number && !strcmp(l->arrays[i].layer, layer))
+    for (; i >= 0; i = l->arrays[i].next)
+        if (l->arrays[i].number == number)
             return &l->arrays[i];
     return NULL;
 }
@@ -102,10 +119,10 @@ static struct array *find(const struct loading *l, const char *layer, int number
 /* The number of blobs of a layer in the file. */
 static int blobs_of(const struct loading *l, const char *layer)
 {
-    int i, n = 0;
+    int i = ferry__names_get(&l->layers, layer), n = 0;
 
-    for (i = 0; i < l->count; i++)
-        n += !strcmp(l->arrays[i].layer, layer);
+    for (; i >= 0; i = l->arrays[i].next)
+        n++;
     return n;
 }
 
@@ -400,7 +417,7 @@ static void log_skipped(const struct loading *l)
 static int report(struct loading *l)
 {
     ferry_net *net = l->net;
-    int i, k;
+    int i;
 
     free(net->lines);
     net->report = (ferry_net_load_report){ .struct_size = sizeof net->report };
@@ -413,9 +430,8 @@ static int report(struct loading *l)
     for (i = 0; i < l->count; i++) {
         char *name;
 
-        for (k = 0; k < i && strcmp(l->arrays[k].layer, l->arrays[i].layer); k++)
-            ;
-        if (k < i || ferry__net_find_layer(net, l->arrays[i].layer) >= 0)
+        if (ferry__names_get(&l->layers, l->arrays[i].layer) != i ||
+            ferry__net_find_layer(net, l->arrays[i].layer) >= 0)
             continue;
         ferry_log_write(FERRY_LOG_INFO, "Ignoring source layer %s", l->arrays[i].layer);
         name = ferry__mem_copy(&net->arena, l->arrays[i].layer, strlen(l->arrays[i].layer));
@@ -463,6 +479,7 @@ static void end_loading(struct loading *l)
         free(l->arrays[i].layer);
     }
     free(l->arrays);
+    ferry__names_end(&l->layers);
     if (l->file)
         ferry__reread_leave(l->file);
     else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE
 #include "fixture.h"
 #include "small-net.h"
 
@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Nets of a few layers, given as texts, on each backend. */
@@ -369,6 +370,51 @@ static void weights_are_loaded_by_layer_and_reported(void)
     unlink(path);
 }
 
+#define STRANGERS 60000
+
+/* A caffemodel of as many layers, with two blobs of one element each, that no net has. */
+static void write_strangers(const char *path)
+{
+    static const unsigned char blob[] = { 0x3a, 11, 0x3a, 3, 0x0a, 1, 1, 0x2a, 4, 0, 0, 0, 0 };
+    FILE *out = fopen(path, "w");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    for (int i = 0; i < STRANGERS; i++) {
+        char name[16];
+        int length = snprintf(name, sizeof name, "l%d", i);
+
+        fprintf(out, "\xa2\x06%c\x0a%c%s", length + 2 + 2 * (int)sizeof blob, length, name);
+        fwrite(blob, 1, sizeof blob, out);
+        fwrite(blob, 1, sizeof blob, out);
+    }
+    CU_ASSERT_EQUAL(fclose(out), 0);
+}
+
+/* A file of many layers is listed in time that grows with their number, not with its square. */
+static void many_layers_of_a_file_are_reported_once_each(void)
+{
+    char path[] = "/tmp/ferry-net-XXXXXX.caffemodel";
+    const ferry_net_load_report *report = NULL;
+    ferry_net *net = open_text("layer { name: 'x' type: 'Input' top: 'x' "
+                               "input_param { shape { dim: 2 } } }");
+    int fd = mkstemps(path, 11);
+    clock_t begin;
+
+    CU_ASSERT_FATAL(fd >= 0);
+    close(fd);
+    write_strangers(path);
+    begin = clock();
+    FX_OK(ferry_net_load(net, path, &report));
+    CU_ASSERT((double)(clock() - begin) / CLOCKS_PER_SEC < 5);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(report);
+    CU_ASSERT_EQUAL_FATAL(report->line_count, STRANGERS);
+    CU_ASSERT_STRING_EQUAL(report->lines[STRANGERS - 1].layer, "l59999");
+    CU_ASSERT_EQUAL(report->lines[STRANGERS - 1].state, FERRY_LOAD_UNUSED);
+    CU_ASSERT_EQUAL(report->lines[STRANGERS - 1].blobs, 2);
+    ferry_net_close(net);
+    unlink(path);
+}
+
 /* ---- invalid nets ---------------------------------------------------------------------------- */
 
 /*
@@ -510,6 +556,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_range_of_layers_can_run_alone),
     FERRY_TEST(running_a_range_of_layers_reshapes_no_other_layer),
     FERRY_TEST(weights_are_loaded_by_layer_and_reported),
+    FERRY_TEST(many_layers_of_a_file_are_reported_once_each),
     FERRY_TEST(an_input_of_another_rank_is_refused_and_the_next_one_runs),
     FERRY_TEST(null_and_sizeless_arguments_are_refused),
 };
