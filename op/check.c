@@ -213,6 +213,13 @@ bool ferry__op_is_integer(const ferry_op_desc *op)
     }
 }
 
+bool ferry__op_has_half_weights(const ferry_op_desc *op)
+{
+    return op->kind == FERRY_OP_INNER_PRODUCT && op->pass == FERRY_PASS_FORWARD && op->n_in > 1 &&
+           op->in[0].dtype == FERRY_F32 &&
+           (op->in[1].dtype == FERRY_F16 || op->in[1].dtype == FERRY_BF16);
+}
+
 /* Checks that an operand of integer arithmetic is F32, or I8 or U8 as well if `either`. */
 static int integer_operand_check(const ferry_op_desc *op, const char *what, uint32_t i,
                                  uint32_t dtype, bool either)
@@ -294,7 +301,7 @@ static int dtypes_check(const ferry_op_desc *op)
         op->kind == FERRY_OP_POOL)
         last = 1;
     for (i = 0; i < last; i++)
-        if (op->in[i].dtype != dtype)
+        if (op->in[i].dtype != dtype && !(i == 1 && ferry__op_has_half_weights(op)))
             return ferry_error_set(FERRY_EINVAL, "%s: in[%u] has dtype %u, must be %u",
                                    ferry__op_title(op), i, op->in[i].dtype, dtype);
     for (i = 1; i < op->n_out && op->kind != FERRY_OP_POOL; i++)

@@ -63,6 +63,8 @@ int ferry__plan_add(struct ferry__plan *plan, const ferry_op_desc *op,
         return 0;
     if (ferry__op_is_integer(op) && !(plan->target.table->flags & FERRY_OP_INTEGERS))
         return 0;
+    if (ferry__op_has_half_weights(op) && !(plan->target.table->flags & FERRY_OP_HALF_WEIGHTS))
+        return 0;
     step = append(plan);
     if (!step)
         return no_memory(op);
@@ -175,7 +177,8 @@ static int plan_whole(struct ferry__plan *plan, const ferry_op_desc *op)
 static int plan_composed(struct ferry__plan *plan, const ferry_op_desc *op)
 {
     ferry_op_desc bare = shortened(op, 0);
-    int can = ferry__op_is_integer(op) ? 0 : ferry__compose(plan, &bare);
+    bool is_mixed = ferry__op_is_integer(op) || ferry__op_has_half_weights(op);
+    int can = is_mixed ? 0 : ferry__compose(plan, &bare);
 
     if (can > 0)
         can = ferry__compose_epilogue(plan, op, 0);

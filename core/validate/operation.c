@@ -341,5 +341,4 @@ static int run(void *dev, void *queue, void *prepared, const ferry_op_run_args *
         .create = create, .prepare = prepare, .run = run, .destroy = destroy               \
     }
 
-const ferry_op_table ferry__validate_operations = TABLE(FERRY_OP_INTEGERS);
-const ferry_op_table ferry__validate_reals = TABLE(0);
+const ferry_op_table ferry__validate_operations[4] = { TABLE(0), TABLE(1), TABLE(2), TABLE(3) };

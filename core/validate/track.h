@@ -234,7 +234,7 @@ void ferry__check_written(struct ferry__tracked_device *d, void *queue, const fe
 /* ---- operation.c ---- */
 
 /* The "ferry.op/1" table that checks; `operations` of the device has the plugin's table. */
-/* One for plugins that declare FERRY_OP_INTEGERS, one for others. */
-extern const ferry_op_table ferry__validate_operations, ferry__validate_reals;
+/* Indexed by the flags that the plugin declares. */
+extern const ferry_op_table ferry__validate_operations[4];
 
 #endif

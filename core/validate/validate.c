@@ -121,11 +121,10 @@ static int extension(void *dev, const char *name, const void **out_table)
         ferry__broken(d, 55, "extension", "a table whose size is 0, for \"%s\"", name);
     t = table;
     if (table && !strcmp(name, FERRY_OP_EXTENSION) &&
-        t->struct_size >= ferry__validate_operations.struct_size && t->query && t->create &&
+        t->struct_size >= ferry__validate_operations[0].struct_size && t->query && t->create &&
         t->prepare && t->run && t->destroy) {
         d->operations = t;
-        table = t->flags & FERRY_OP_INTEGERS ? &ferry__validate_operations
-                                             : &ferry__validate_reals;
+        table = &ferry__validate_operations[t->flags & 3];
     }
     if (table && !strcmp(name, FERRY_PROFILE_EXTENSION))
         table = wrap_profile(d, table);

@@ -42,6 +42,10 @@ FERRY_BEGIN_DECLS
  * becomes infinite, and NaN stays NaN. Products, sums, bias and steps are F32; denormal numbers may
  * count as 0 in each of them, and sums may be rounded to nearest in spite of the thread's mode. A
  * plugin that does not know the flag computes in F32.
+ *
+ * Half weights, since 1.2: a forward INNER_PRODUCT whose other operands are F32 may have a w of F16
+ * or BF16. The result is that of the same numbers in F32. Plugins that do not declare
+ * FERRY_OP_HALF_WEIGHTS (op_table.h) never see such an operation: ferry converts w in each run.
  */
 
 /** A window over the spatial axes, for convolution, im2col, col2im and pool. */

@@ -118,6 +118,8 @@ typedef struct ferry_op_list {
 
 /** A flag of the table: query decides about integer arithmetic (op_params.h). Since 1.2. */
 #define FERRY_OP_INTEGERS 1u
+/** A flag of the table: query decides about half weights (op_params.h). Since 1.2. */
+#define FERRY_OP_HALF_WEIGHTS 2u
 
 /**
  * The table: static const, valid for the life of the process. The entries under "mandatory" must be
@@ -125,7 +127,7 @@ typedef struct ferry_op_list {
  */
 typedef struct ferry_op_table {
     uint32_t struct_size;
-    uint32_t flags; /* FERRY_OP_INTEGERS or 0; 0 before 1.2 */
+    uint32_t flags; /* FERRY_OP_INTEGERS, FERRY_OP_HALF_WEIGHTS; 0 before 1.2 */
 
     /* -- mandatory -- */
 

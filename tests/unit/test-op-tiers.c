@@ -157,6 +157,40 @@ static void halves_are_computed_and_their_copies_counted(void)
     fx_end();
 }
 
+/* Weights of halves beside F32: own where the plugin declares them, elsewhere composed. */
+static void half_weights_have_the_results_of_f32(void)
+{
+    dev = fx_device();
+    for (ferry_dtype dtype = FERRY_F16; dtype <= FERRY_BF16; dtype++) {
+        ferry_op_desc op = product(FERRY_F32);
+        ferry_memory *in[2] = { memory_of(FERRY_F32, x, 6), memory_of(dtype, w, 12) };
+        ferry_memory *y = memory_of(FERRY_F32, NULL, 8);
+        ferry_operation_location from[2] = { { in[0], 0 }, { in[1], 0 } }, to = { y, 0 };
+        ferry_operation_args args = { .struct_size = sizeof args, .in = from, .out = &to };
+        ferry_operation_plan plan = { .struct_size = sizeof plan };
+        ferry_operation *o = NULL;
+
+        op.in[1].dtype = dtype;
+        FX_OK_FATAL(ferry_operation_create(dev, &op, &o));
+        FX_OK(ferry_operation_get_plan(o, &plan));
+        FX_OK(ferry_operation_run(o, NULL, &args));
+        CU_ASSERT(holds(y, FERRY_F32, xw, 8));
+        CU_ASSERT_EQUAL(plan.tier, !fx_has_operations()                      ? FERRY_TIER_HOST
+                                   : !strcmp(ferry_test_backend(), "cpu") ? FERRY_TIER_OWN
+                                                                          : FERRY_TIER_COMPOSED);
+        ferry_operation_destroy(o);
+        ferry_memory_release(y);
+        ferry_memory_release(in[0]);
+        ferry_memory_release(in[1]);
+        op.in[0].dtype = FERRY_BF16;
+        FX_FAILS(FERRY_EINVAL, ferry_op_desc_check(&op));
+        op = matrices(FERRY_F32);
+        op.in[1].dtype = dtype;
+        FX_FAILS(FERRY_EINVAL, ferry_op_desc_check(&op));
+    }
+    fx_end();
+}
+
 /* If a kind allows an output to be an input, this also applies to halves. */
 static void halves_are_computed_in_place(void)
 {
@@ -444,6 +478,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_host_that_cannot_be_opened_is_an_error),
     FERRY_TEST(a_sibling_is_of_the_same_runtime),
     FERRY_TEST(halves_are_computed_and_their_copies_counted),
+    FERRY_TEST(half_weights_have_the_results_of_f32),
     FERRY_TEST(halves_are_computed_in_place),
     FERRY_TEST(transposed_operands_cause_no_fallback_to_the_host),
     FERRY_TEST(strict_names_kind_shape_and_plugin),

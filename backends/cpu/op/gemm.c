@@ -24,8 +24,8 @@
 /* The length of sums up to which the cost of gathering a row matters. */
 #define SHORT_SUMS 64
 /*
- * The number of rows up to which a product is limited by reading the weights of b, so that BF16
- * weights take less time.
+ * The number of rows up to which a product is limited by reading the weights of b, so that weights
+ * of BF16 or F16 take less time.
  */
 #define FEW_ROWS 64
 /*
@@ -81,6 +81,16 @@ enum cpu_gemm_form cpu_gemm_form(const struct cpu_gemm *g, const struct cpu_loop
     if (pairs && has_even_blocks(g))
         return CPU_GEMM_BF16_PAIRS;
     return loops->micro_of_bf16 && g->m <= FEW_ROWS ? CPU_GEMM_BF16 : CPU_GEMM_FLOATS;
+}
+
+enum cpu_gemm_form cpu_gemm_half_form(const struct cpu_gemm *g, const struct cpu_loops *loops,
+                                      uint32_t dtype)
+{
+    bool is_f16 = dtype == FERRY_F16;
+
+    if (g->m > FEW_ROWS || !(is_f16 ? loops->micro_of_f16 : loops->micro_of_bf16))
+        return CPU_GEMM_FLOATS;
+    return is_f16 ? CPU_GEMM_F16 : CPU_GEMM_BF16;
 }
 
 /*
@@ -247,6 +257,7 @@ static const cpu_micro (*micros_of(const struct cpu_gemm_run *r))[TILE_MOST_ROWS
 {
     return r->plan->form == CPU_GEMM_BF16_PAIRS ? r->pairs->micro
            : r->plan->form == CPU_GEMM_BF16     ? r->loops->micro_of_bf16
+           : r->plan->form == CPU_GEMM_F16      ? r->loops->micro_of_f16
                                                 : r->loops->micro;
 }
 

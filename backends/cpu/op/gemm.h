@@ -19,10 +19,10 @@
 #include <string.h>
 
 /*
- * The forms of packed b: floats; or BF16, rounded to nearest even, which the micro-kernel converts
- * to floats; or pairs of BF16 along k, which are multiplied by pairs of a.
+ * The forms of packed b: floats; or BF16, rounded to nearest even, or F16, which the micro-kernel
+ * converts to floats; or pairs of BF16 along k, which are multiplied by pairs of a.
  */
-enum cpu_gemm_form { CPU_GEMM_FLOATS, CPU_GEMM_BF16, CPU_GEMM_BF16_PAIRS };
+enum cpu_gemm_form { CPU_GEMM_FLOATS, CPU_GEMM_BF16, CPU_GEMM_BF16_PAIRS, CPU_GEMM_F16 };
 
 /* The division of a product; it depends on shapes, instruction set and number of threads only. */
 struct cpu_gemm {
@@ -101,6 +101,9 @@ void cpu_gemm_plan(struct cpu_gemm *g, const struct cpu_loops *loops, unsigned t
  */
 enum cpu_gemm_form cpu_gemm_form(const struct cpu_gemm *g, const struct cpu_loops *loops,
                                  const struct cpu_pairs *pairs);
+/* The form in which the micro-kernel converts a constant b of F16 or BF16; floats if it cannot. */
+enum cpu_gemm_form cpu_gemm_half_form(const struct cpu_gemm *g, const struct cpu_loops *loops,
+                                      uint32_t dtype);
 uint64_t cpu_gemm_workspace(const struct cpu_gemm *g);
 /* The number of floats of one batch's packed b (gemm_pack.c). */
 int64_t cpu_gemm_packed(const struct cpu_gemm *g);
@@ -143,6 +146,16 @@ void cpu_gemm_do(struct workers *w, struct cpu_gemm_run *r);
  */
 void cpu_gemm_pack(const struct cpu_gemm *g, int64_t k, int64_t depth, const float *from,
                    int64_t row, int64_t column, float *packed);
+/* A b of F16 or BF16 and the function that converts n contiguous elements of it to floats. */
+struct cpu_halves {
+    uint32_t dtype;
+    void (*widen)(int64_t n, const void *x, float *y);
+};
+
+/* The same for a b of halves. */
+void cpu_gemm_pack_halves(const struct cpu_gemm *g, const struct cpu_halves *halves, int64_t k,
+                          int64_t depth, const uint16_t *from, int64_t row, int64_t column,
+                          float *packed);
 /* Packs row k of b in the form of floats; its columns are contiguous. */
 void cpu_gemm_pack_row(const struct cpu_gemm *g, int64_t k, const float *from, float *packed);
 

@@ -13,9 +13,9 @@ int64_t cpu_gemm_width(const struct cpu_gemm *g, int64_t p)
 
 int64_t cpu_gemm_floats(const struct cpu_gemm *g, int64_t k, int64_t width)
 {
-    return g->form == CPU_GEMM_FLOATS ? k * width
-           : g->form == CPU_GEMM_BF16 ? k * width / 2
-                                      : (k + 1) / 2 * width;
+    return g->form == CPU_GEMM_FLOATS       ? k * width
+           : g->form == CPU_GEMM_BF16_PAIRS ? (k + 1) / 2 * width
+                                            : k * width / 2;
 }
 
 int64_t cpu_gemm_packed(const struct cpu_gemm *g)
@@ -74,22 +74,30 @@ static void pack_panel(int64_t depth, int64_t columns, int64_t width, const floa
     }
 }
 
+/* The offset in a panel of element (k, j), in numbers of 16 bits. */
+static int64_t half_at(const struct cpu_gemm *g, int64_t k, int64_t j, int64_t width)
+{
+    int64_t half = width / 2;
+
+    if (g->form == CPU_GEMM_BF16_PAIRS)
+        return (k / 2 * width + j) * 2 + k % 2;
+    if (g->form == CPU_GEMM_F16 || width < g->panel)
+        return k * width + j;
+    return k * width + j % half * 2 + j / half;
+}
+
 /* Stores rows k … k + depth − 1 of a panel as BF16; `to` is the panel. */
 static void round_panel(const struct cpu_gemm *g, int64_t k, int64_t depth, int64_t width,
                         const float *from, float *panel)
 {
     bool is_pairs = g->form == CPU_GEMM_BF16_PAIRS;
-    int64_t half = width == g->panel ? width / 2 : width;
     char *to = (char *)panel;
 
     for (int64_t i = 0; i < depth; i++, k++)
         for (int64_t j = 0; j < width; j++) {
             uint16_t value = cpu_bf16_of(*from++);
-            int64_t at = is_pairs        ? (k / 2 * width + j) * 2 + k % 2
-                         : half == width ? k * width + j
-                                         : k * width + j % half * 2 + j / half;
 
-            memcpy(to + 2 * at, &value, sizeof(value));
+            memcpy(to + 2 * half_at(g, k, j, width), &value, sizeof(value));
         }
     for (int64_t j = 0; j < width && is_pairs && k == g->k && k % 2; j++)
         memset(to + 2 * ((k / 2 * width + j) * 2 + 1), 0, 2);
@@ -122,6 +130,75 @@ void cpu_gemm_pack(const struct cpu_gemm *g, int64_t k, int64_t depth, const flo
         }
     }
 }
+
+/* ---- halves ---------------------------------------------------------------------------------- */
+
+/* Whether b's elements are packed as they are. */
+static bool keeps_halves(const struct cpu_gemm *g, const struct cpu_halves *halves)
+{
+    return g->form == (halves->dtype == FERRY_F16 ? CPU_GEMM_F16 : CPU_GEMM_BF16);
+}
+
+/* Copies rows k … k + depth − 1 of a panel, without a conversion. */
+static void copy_panel(const struct cpu_gemm *g, int64_t k, int64_t depth, int64_t columns,
+                       int64_t width, const uint16_t *from, int64_t row, int64_t column,
+                       float *panel)
+{
+    char *to = (char *)panel;
+
+    for (int64_t i = 0; i < depth; i++, from += row)
+        for (int64_t j = 0; j < width; j++) {
+            uint16_t value = j < columns ? from[j * column] : 0;
+
+            memcpy(to + 2 * half_at(g, k + i, j, width), &value, sizeof(value));
+        }
+}
+
+/* Converts `depth` rows of a panel, at most ROUNDED. */
+static void widen_panel(const struct cpu_halves *halves, int64_t depth, int64_t columns,
+                        int64_t width, const uint16_t *from, int64_t row, int64_t column,
+                        float *to)
+{
+    uint16_t line[ROUNDED];
+    float wide[ROUNDED];
+
+    for (int64_t j = 0; j < width; j++) {
+        for (int64_t i = 0; i < depth; i++)
+            line[i] = j < columns ? from[i * row + j * column] : 0;
+        halves->widen(depth, line, wide);
+        for (int64_t i = 0; i < depth; i++)
+            to[i * width + j] = wide[i];
+    }
+}
+
+void cpu_gemm_pack_halves(const struct cpu_gemm *g, const struct cpu_halves *halves, int64_t k,
+                          int64_t depth, const uint16_t *from, int64_t row, int64_t column,
+                          float *packed)
+{
+    float room[ROUNDED * TILE_MOST_COLUMNS];
+    int64_t step = cpu_gemm_floats(g, g->k, g->panel);
+
+    for (int64_t p = 0; p < g->panels; p++, packed += step, from += g->panel * column) {
+        int64_t width = cpu_gemm_width(g, p), columns = least(g->n - p * g->panel, width), rows;
+        bool is_float = g->form == CPU_GEMM_FLOATS;
+
+        for (int64_t i = 0; i < depth; i += rows) {
+            const uint16_t *some = from + i * row;
+
+            rows = least(depth - i, ROUNDED);
+            if (keeps_halves(g, halves)) {
+                copy_panel(g, k + i, rows, columns, width, some, row, column, packed);
+                continue;
+            }
+            widen_panel(halves, rows, columns, width, some, row, column,
+                        is_float ? packed + (k + i) * width : room);
+            if (!is_float)
+                round_panel(g, k + i, rows, width, room, packed);
+        }
+    }
+}
+
+/* ---- a row of floats ------------------------------------------------------------------------- */
 
 void cpu_gemm_pack_row(const struct cpu_gemm *g, int64_t k, const float *from, float *packed)
 {

@@ -27,9 +27,10 @@ struct cpu_winograd_sums;
 struct cpu_loops {
     int64_t rows;  /* the maximum number of rows of a tile */
     int64_t lanes; /* the floats of a vector; a panel has twice as many columns, or as many */
-    /* Indexed by the number of vectors of the panel minus one, and by rows. The second table is for
-     * b in BF16; NULL: none. */
-    const cpu_micro (*micro)[TILE_MOST_ROWS + 1], (*micro_of_bf16)[TILE_MOST_ROWS + 1];
+    /* Indexed by the number of vectors of the panel minus one, and by rows. The other tables are
+     * for b in BF16 and in F16; NULL: none. */
+    const cpu_micro (*micro)[TILE_MOST_ROWS + 1], (*micro_of_bf16)[TILE_MOST_ROWS + 1],
+        (*micro_of_f16)[TILE_MOST_ROWS + 1];
     /*
      * Gathers rows first … first + rows − 1 of a convolution's patches, elements k … k + depth − 1
      * of each.

@@ -8,7 +8,7 @@
 
 #if defined(__x86_64__)
 #define NAME(function) function##_avx2
-#define TARGET         __attribute__((target("avx2,fma")))
+#define TARGET         __attribute__((target("avx2,fma,f16c")))
 #define LANES          8
 #define MOST_ROWS      6
 #define HAVE_AVX512    0

@@ -23,10 +23,17 @@
 #undef WIDENS
 #define FORM(function)   NAME(widened_##function)
 #define WIDENS           1
-#define MICROS_OF_BF16   FORM(micros)
+#define MICROS_OF_BF16   NAME(widened_micros)
+#include "micro_impl.h"
+#undef FORM
+#undef WIDENS
+#define FORM(function) NAME(of_f16_##function)
+#define WIDENS         2
+#define MICROS_OF_F16  NAME(of_f16_micros)
 #include "micro_impl.h"
 #else
 #define MICROS_OF_BF16 NULL
+#define MICROS_OF_F16  NULL
 #endif
 #include "patches_impl.h"
 #include "pool_lines_impl.h"
@@ -41,6 +48,7 @@ static const struct cpu_loops NAME(loops) = {
     .lanes = LANES,
     .micro = NAME(micros),
     .micro_of_bf16 = MICROS_OF_BF16,
+    .micro_of_f16 = MICROS_OF_F16,
     .patches = NAME(patches),
     .depthwise_last = NAME(depthwise_last),
     .depthwise_slide = NAME(depthwise_slide),

@@ -111,14 +111,25 @@ static void find_turn(const ferry_operand *x, struct cpu_turn *out)
 /* The number of rows up to which a product of BF16 reads them in place and rounds a tile's. */
 #define FEW_ROWS 32
 
+/* Whether w is F16 or BF16, and all other operands are F32. */
+static bool has_half_weights(const struct cpu_op *p)
+{
+    uint32_t dtype = p->op.in[1].dtype;
+
+    for (uint32_t i = 0; i < p->op.n_in; i++)
+        if (i != 1 && p->op.in[i].dtype != FERRY_F32)
+            return false;
+    return (dtype == FERRY_F16 || dtype == FERRY_BF16) && p->op.out[0].dtype == FERRY_F32;
+}
+
 static int inner_product_plan(struct cpu_op *p)
 {
     const ferry_operand *x = &p->op.in[0], *y = &p->op.out[0];
     struct cpu_gemm *g = &p->plan.matrix.gemm;
 
-    bool is_integer = cpu_is_integer(x);
+    bool is_integer = cpu_is_integer(x), is_half = has_half_weights(p);
 
-    if ((!is_integer && !cpu_op_is_real(p)) || x->rank < 1)
+    if ((!is_integer && !is_half && !cpu_op_is_real(p)) || x->rank < 1)
         return FERRY_EUNSUPPORTED;
     walk_begin(&p->plan.matrix.walk, x->rank - 1, x->shape + 1);
     walk_add(&p->plan.matrix.walk, x->stride + 1);
@@ -134,20 +145,39 @@ static int inner_product_plan(struct cpu_op *p)
     g->n = y->shape[1];
     g->k = p->op.in[1].shape[1];
     if (g->m > FEW_ROWS && cpu_integer_bf16_plan(p))
-        return 0;
+        return is_half ? FERRY_EUNSUPPORTED : 0;
     cpu_op_choose_form(p, g);
+    if (is_half && g->form == CPU_GEMM_FLOATS && p->op.constants & 2)
+        g->form = cpu_gemm_half_form(g, p->loops, p->op.in[1].dtype);
     plan_product(p, cpu_epilogue_taken(p, true), 1);
     return 0;
 }
 
-static void pack_rows_of_w(const struct cpu_op *p, const float *w, float *packed)
+/* Packs rows k … k + depth − 1, whose distance is `row`, from element `from` of w on. */
+static void pack_run_of_w(const struct cpu_device *d, const struct cpu_op *p, const void *w,
+                          int64_t k, int64_t depth, int64_t from, int64_t row, float *packed)
+{
+    const struct cpu_gemm *g = &p->plan.matrix.gemm;
+    const ferry_operand *o = &p->op.in[1];
+    const int64_t column = o->stride[0];
+    const struct cpu_halves halves = { o->dtype, d->kernels->widen[o->dtype] };
+
+    if (o->dtype == FERRY_F32)
+        cpu_gemm_pack(g, k, depth, (const float *)w + from, row, column, packed);
+    else
+        cpu_gemm_pack_halves(g, &halves, k, depth, (const uint16_t *)w + from, row, column,
+                             packed);
+}
+
+static void pack_rows_of_w(const struct cpu_device *d, const struct cpu_op *p, const void *w,
+                           float *packed)
 {
     const struct cpu_gemm *g = &p->plan.matrix.gemm;
     const struct cpu_turn *t = &p->plan.matrix.turn;
-    const int64_t row = p->op.in[1].stride[1], column = p->op.in[1].stride[0];
+    const int64_t row = p->op.in[1].stride[1];
 
     if (t->rank == 0) {
-        cpu_gemm_pack(g, 0, g->k, w, row, column, packed);
+        pack_run_of_w(d, p, w, 0, g->k, 0, row, packed);
         return;
     }
     for (int64_t k = 0; k < g->k; k += t->shape[0]) { /* packs one run of the innermost axis at a
@@ -156,15 +186,14 @@ static void pack_rows_of_w(const struct cpu_op *p, const float *w, float *packed
 
         for (uint32_t i = 1; i < t->rank; rest /= t->shape[i++])
             from += rest % t->shape[i] * t->step[i];
-        cpu_gemm_pack(g, k, t->shape[0], w + from * row, t->step[0] * row, column, packed);
+        pack_run_of_w(d, p, w, k, t->shape[0], from * row, t->step[0] * row, packed);
     }
 }
 
 static void inner_product_prepare(struct cpu_device *d, const struct cpu_op *p,
                                   const void *const *in, void *packed)
 {
-    (void)d;
-    pack_rows_of_w(p, in[1], packed);
+    pack_rows_of_w(d, p, in[1], packed);
 }
 
 static void inner_product_multiply(struct cpu_device *d, const struct cpu_op *p,
@@ -195,7 +224,7 @@ static void inner_product_multiply(struct cpu_device *d, const struct cpu_op *p,
     if (!r.b) {
         float *packed = room_for_b(p, args);
 
-        pack_rows_of_w(p, args->in[1], packed);
+        pack_rows_of_w(d, p, args->in[1], packed);
         r.b = packed;
     }
     if (p->own_in > 2)

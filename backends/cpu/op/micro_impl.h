@@ -3,7 +3,7 @@
  * The micro-kernels: up to MOST_ROWS rows of a, times a panel of b of one or two vectors' width, in
  * registers over the whole depth. An instruction set's file includes this once for each form of b,
  * after defining the macros of vector.h; FORM(function), which makes the names of a form; and
- * WIDENS, 1 for a b of BF16 that is widened here, else 0. No include guard.
+ * WIDENS, 1 for a b of BF16 that is widened here, 2 for one of F16, else 0. No include guard.
  *
  * A pointer is used for three rows of a. The compiler is prevented from deriving one pointer from
  * another, which would make it use a register for each row, and from folding the load of an element
@@ -49,7 +49,11 @@
 #undef B_STEP
 #undef B_1
 #undef B_2
-#if WIDENS
+#if WIDENS == 2
+#define B_STEP(wide) ((wide)*LANES / 2)
+#define B_1(p)       vec b0 = WIDEN_F16(p)
+#define B_2(p)       vec b0 = WIDEN_F16(p), b1 = WIDEN_F16((p) + LANES / 2)
+#elif WIDENS
 #define B_STEP(wide) ((wide)*LANES / 2)
 #define B_1(p)       vec b0 = WIDEN(p)
 #define B_2(p)                            \

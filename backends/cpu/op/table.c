@@ -105,7 +105,7 @@ static int run(void *dev, void *queue, void *prepared, const ferry_op_run_args *
 
 static const ferry_op_table table = {
     .struct_size = sizeof(ferry_op_table),
-    .flags = FERRY_OP_INTEGERS,
+    .flags = FERRY_OP_INTEGERS | FERRY_OP_HALF_WEIGHTS,
     .query = query,
     .create = create,
     .prepare = prepare,

@@ -40,6 +40,8 @@ typedef int32_t __attribute__((vector_size(4 * LANES), aligned(4), may_alias)) i
 #define WIDEN(p)                                                                                   \
     ((vec)(ivec)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(p))), \
                                   16))
+/* Loads LANES numbers of F16 as floats. */
+#define WIDEN_F16(p) ((vec)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(p))))
 /* For integers: c where a > b, else d. */
 #define IF_MORE(a, b, c, d)       \
     ((ivec)_mm512_mask_mov_epi32( \
@@ -77,6 +79,7 @@ typedef int32_t __attribute__((vector_size(4 * LANES), aligned(4), may_alias)) i
 #include <immintrin.h>
 #define WIDEN(p) \
     ((vec)(ivec)_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(p))), 16))
+#define WIDEN_F16(p) ((vec)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p))))
 #define SQRT(a)      ((vec)_mm256_sqrt_ps((__m256)(a)))
 #define SPLAT(x)     ((vec)_mm256_set1_ps(x))
 #define FMA(a, b, c) ((vec)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
