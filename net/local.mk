@@ -197,6 +197,8 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/model/fill.c \
 	%D%/model/graph.c \
 	%D%/model/graph.h \
+	%D%/model/halves.c \
+	%D%/model/halves.h \
 	%D%/model/layer.c \
 	%D%/model/library.c \
 	%D%/model/load.c \
@@ -264,6 +266,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/passes/quantize_items.c \
 	%D%/passes/quantize_items.h \
 	%D%/passes/fuse.c \
+	%D%/passes/halves.c \
 	%D%/passes/layout.c \
 	%D%/passes/make.c \
 	%D%/passes/passes.h \

@@ -9,6 +9,7 @@
 #include "net/layers/layers.h"
 #include "net/model/fake.h"
 #include "net/model/graph.h"
+#include "net/model/halves.h"
 #include "net/model/place.h"
 #include "net/model/ranges.h"
 #include "net/model/state.h"
@@ -111,6 +112,7 @@ static int apply(ferry_net *net, const ferry_net_options *o)
     net->plan = !net->keep_all && !net->backward && !o->no_plan;
     net->only = o->only && !net->backward;
     net->reread = o->reread_weights && net->phase == FERRY_PHASE_TEST && !o->backward;
+    net->lazy = net->reread;
     net->quantize =
         net->phase == FERRY_PHASE_TEST && !o->ignore_quantization && !o->fake_quantize;
     net->fuse = !net->keep_all && !net->backward && !o->no_fuse;
@@ -263,6 +265,7 @@ static void close_layer(ferry_layer *layer)
     for (i = 0; i < layer->n_params; i++) {
         ferry_blob_destroy(layer->params[i].blob);
         ferry_blob_destroy(layer->params[i].before);
+        ferry__halves_end(&layer->params[i]);
     }
     for (i = 0; i < layer->n_scratch; i++)
         ferry_blob_destroy(layer->scratch[i].blob);
@@ -339,6 +342,19 @@ static const char *precision_of(const ferry_layer *layer, const struct ferry__pr
     return found;
 }
 
+/* The dtype in which the weights of a product are stored. */
+static const char *weights_of(const ferry_layer *layer)
+{
+    static const char *const types[] = { "Convolution", "Deconvolution", "InnerProduct" };
+    const ferry_blob *halves = layer->n_params ? layer->params[0].halves : NULL;
+    size_t i;
+
+    for (i = 0; i < sizeof types / sizeof types[0] && layer->n_params; i++)
+        if (!strcmp(layer->type->name, types[i]))
+            return ferry_dtype_name(halves ? ferry_blob_dtype(halves) : FERRY_F32);
+    return "";
+}
+
 int ferry_net_get_layer_info(const ferry_net *net, int index, ferry_net_layer_info *out)
 {
     ferry_net_layer_info info = { 0 };
@@ -363,6 +379,7 @@ int ferry_net_get_layer_info(const ferry_net *net, int index, ferry_net_layer_in
     info.backward_operations =
         count_operations(layer, p ? p->back : NULL, p ? p->n_back : 0, &info.backward_tier);
     info.precision = precision_of(layer, p);
+    info.weights = weights_of(layer);
     info.segment = p ? ferry__segment_of_layer(p, index) : 0;
     memcpy(out, &info, info.struct_size < sizeof info ? info.struct_size : sizeof info);
     return 0;

@@ -90,8 +90,8 @@ typedef struct ferry_net_options {
      */
     bool plan_training;
     /**
-     * Does not store F32 weights of products, of 64 KiB and more, that a TEST net uses only packed,
-     * on devices in the program's memory, but reads them from their .caffemodel or .h5 again when a
+     * Does not store weights of products, of 64 KiB and more in F32, that a TEST net uses packed
+     * only, on devices in the program's memory; reads them from their .caffemodel or .h5 when a
      * pass packs them, for ferry_net_save, ferry_net_move_to and an export, and when the program
      * gets them or shares them with a net without the option; then they stay. The file stays open
      * and may be replaced or removed; once overwritten, these calls fail with FERRY_EIO.
@@ -152,7 +152,7 @@ typedef struct ferry_net_load_report {
  * unused entries. In TEST the ranges of a .caffemodel (net_ranges.h) replace the net's by name;
  * names that the net lacks are logged at FERRY_LOG_INFO. FERRY_ESHAPE, with both shapes, for a blob
  * that does not match; FERRY_EIO, FERRY_EFORMAT. After a failure weights and ranges are as before.
- * [CopyTrainedLayersFrom]
+ * F16 and BF16 may stay so in memory (`weights` in net_info.h). [CopyTrainedLayersFrom]
  */
 FERRY_API int ferry_net_load(ferry_net *net, const char *weights,
                              const ferry_net_load_report **report);
@@ -209,7 +209,7 @@ FERRY_API ferry_blob *ferry_net_blob_at(const ferry_net *net, int index);
 
 /**
  * Parameter blob `index` of layer `layer`, borrowed for the net's life, initialised by its filler
- * if no weights were loaded. NULL past the last, or if the filler or `reread_weights` failed.
+ * if no weights were loaded. NULL past the last, or if filler, memory or `reread_weights` failed.
  */
 FERRY_API ferry_blob *ferry_net_param_at(const ferry_net *net, int layer, int index);
 

@@ -44,6 +44,14 @@ typedef struct ferry_net_layer_info {
      * none, or if another layer or a segment computes them.
      */
     const char *precision;
+    /**
+     * The dtype in which the weights of such a layer are stored; "" for other layers. It is "F32";
+     * or "F16" or "BF16", as in the file of ferry_net_load: for weights of 64 KiB and more in F32,
+     * in a TEST net on a device in the program's memory, if its parameters were never filled, read
+     * or loaded before. Results are those of F32, and so are ferry_net_param_at, which needs memory
+     * for the F32 form, and ferry_net_save; weights that the program writes are F32 from then on.
+     */
+    const char *weights;
 } ferry_net_layer_info;
 
 /** Values of ferry_net_set_measuring. */

@@ -2,6 +2,7 @@
 /* Moving a net to another device, and sharing another net's weights. */
 #include "net/exec/exec.h"
 #include "net/exec/measure.h"
+#include "net/model/halves.h"
 #include "net/model/place.h"
 #include "net/model/ranges.h"
 #include "net/model/reread.h"
@@ -26,9 +27,11 @@ static int move_layer(ferry_layer *layer, ferry_device *dev)
 {
     int i, err = 0;
 
-    for (i = 0; !err && i < layer->n_params; i++)
+    for (i = 0; !err && i < layer->n_params; i++) {
+        ferry__halves_end(&layer->params[i]);
         if (layer->params[i].owner == layer->index)
             err = ferry_blob_move_to(layer->params[i].blob, dev);
+    }
     for (i = 0; !err && i < layer->n_scratch; i++)
         if (layer->scratch[i].blob)
             err = ferry_blob_move_to(layer->scratch[i].blob, dev);
@@ -104,9 +107,18 @@ static int share_layer(ferry_layer *to, const ferry_layer *from)
     for (i = 0; !err && i < to->n_params; i++) {
         err = ferry_blob_share_data(to->params[i].blob, from->params[i].blob);
         to->params[i].unfilled = to->params[i].unfilled && err;
+        if (!err)
+            err = ferry__halves_share(to->net, &to->params[i], &from->params[i]);
     }
     to->prepared = 0;
     return err;
+}
+
+/* Whether a net brackets its reads of parameters that have origins (op/origin.h). */
+static bool may_be_lazy(const ferry_net *net, const ferry_net *source)
+{
+    return net->reread ||
+           (!source->reread && net->phase == FERRY_PHASE_TEST && !net->backward);
 }
 
 int ferry_net_share(ferry_net *net, ferry_net *source)
@@ -123,8 +135,9 @@ int ferry_net_share(ferry_net *net, ferry_net *source)
         if (k >= 0)
             err = layer_fits(&net->layers[i], &source->layers[k]);
     }
-    if (!err && source->reread && !net->reread)
+    if (!err && source->lazy && !may_be_lazy(net, source))
         err = ferry__reread_keep(source); /* this net reads them at any time */
+    net->lazy = net->lazy || (source->lazy && may_be_lazy(net, source));
     for (i = 0; !err && i < net->n_layers; i++) {
         k = ferry__net_find_layer(source, net->layers[i].name);
         if (k >= 0)

@@ -202,7 +202,7 @@ ferry_blob *ferry_layer_param_at(const ferry_layer *layer, int index)
 {
     ferry_blob *blob = param_of(layer, index);
 
-    if (blob && layer->net->reread && !layer->net->shaping &&
+    if (blob && layer->net->lazy && !layer->net->shaping &&
         ferry__origin_keep(ferry_blob_data_memory(blob)))
         return NULL;
     return blob;

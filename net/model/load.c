@@ -4,6 +4,7 @@
  * the first blob is changed.
  */
 #define _POSIX_C_SOURCE 200809L
+#include "net/model/halves.h"
 #include "net/model/ranges.h"
 #include "net/model/reread.h"
 #include "net/model/state.h"
@@ -187,6 +188,16 @@ static bool is_read_later(const struct loading *l, const ferry_layer *layer, int
            is_untouched(l->net, layer, i);
 }
 
+/*
+ * Whether a parameter keeps the dtype of its entry, F16 or BF16. Only a parameter without contents
+ * does: a program may hold the memory of another.
+ */
+static bool stays_half(const struct loading *l, const ferry_layer *layer, int i,
+                       const ferry_io_entry *entry)
+{
+    return ferry__halves_fit(l->net, entry, layer, i) && is_untouched(l->net, layer, i);
+}
+
 /* Reads a layer's arrays and checks them against its parameters; changes nothing. */
 static int read_layer(struct loading *l, const ferry_layer *layer)
 {
@@ -210,7 +221,9 @@ static int read_layer(struct loading *l, const ferry_layer *layer)
             return misfit(l, layer, i, a->entry);
         if (a->blob || is_read_later(l, layer, i, a->entry))
             continue;
-        err = ferry_blob_create(layer->device, FERRY_F32, NULL, FERRY_UNSHAPED, &a->blob);
+        err = ferry_blob_create(layer->device,
+                                stays_half(l, layer, i, a->entry) ? a->entry->dtype : FERRY_F32,
+                                NULL, FERRY_UNSHAPED, &a->blob);
         if (!err)
             err = ferry_io_read(l->io, a->entry, a->blob);
         if (err)
@@ -240,6 +253,29 @@ static bool are_read(const struct loading *l)
 }
 
 /*
+ * Lets a parameter keep halves that were read, or those of its entry, which are then read from the
+ * file when they are needed.
+ */
+static int commit_halves(struct loading *l, const ferry_layer *layer, int i, const struct array *a)
+{
+    struct ferry__net_param *p = &layer->params[i];
+    ferry_blob *own = NULL;
+    int err;
+
+    if (a->blob && are_read(l))
+        return ferry__halves_bind(l->net, p, a->blob);
+    err = ferry_blob_create(layer->device, a->entry->dtype, ferry_blob_shape(p->blob),
+                            ferry_blob_rank(p->blob), &own);
+    if (!err)
+        err = a->blob ? ferry_blob_copy_from(own, a->blob, 0)
+                      : ferry__reread_bind(l->file, a->entry, own);
+    if (!err)
+        err = ferry__halves_bind(l->net, p, own);
+    ferry_blob_destroy(own);
+    return err;
+}
+
+/*
  * Sets a parameter to the values that were read: by their memory if nothing can refer to the
  * parameter's own, otherwise by a copy.
  */
@@ -247,7 +283,6 @@ static int commit(struct loading *l, const ferry_layer *layer, int i, const ferr
 {
     const ferry_net *net = l->net;
     ferry_blob *to = layer->params[i].blob;
-
     int err;
 
     if (net->phase == FERRY_PHASE_TEST && are_read(l) && is_untouched(net, layer, i))
@@ -258,21 +293,31 @@ static int commit(struct loading *l, const ferry_layer *layer, int i, const ferr
     return err;
 }
 
+static int commit_array(struct loading *l, const ferry_layer *layer, int i, const struct array *a)
+{
+    ferry_blob *to = layer->params[i].blob;
+    int err = 0;
+
+    if (a->blob)
+        err = ferry_blob_reshape(a->blob, ferry_blob_shape(to), ferry_blob_rank(to), NULL);
+    if (err)
+        return err;
+    if (stays_half(l, layer, i, a->entry))
+        return commit_halves(l, layer, i, a);
+    return a->blob ? commit(l, layer, i, a->blob) : ferry__reread_bind(l->file, a->entry, to);
+}
+
 static int commit_layer(struct loading *l, ferry_layer *layer)
 {
     int i, err = 0;
 
     for (i = 0; !err && i < layer->n_params; i++) {
         struct array *a = find(l, layer->name, i);
-        ferry_blob *to = layer->params[i].blob;
 
         if (!a)
             return 0;
         a->used = true;
-        err = a->blob ? ferry_blob_reshape(a->blob, ferry_blob_shape(to), ferry_blob_rank(to), NULL)
-                      : ferry__reread_bind(l->file, a->entry, to);
-        if (!err && a->blob)
-            err = commit(l, layer, i, a->blob);
+        err = commit_array(l, layer, i, a);
         if (!err)
             l->net->layers[layer->params[i].owner].params[layer->params[i].owner_index].unfilled =
                 false;

@@ -2,6 +2,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "net/model/reread.h"
 
+#include "net/model/halves.h"
+
 #include "op/origin.h"
 
 #include <ferry/status.h>
@@ -36,7 +38,8 @@ bool ferry__reread_fits(const ferry_net *net, const ferry_io *io, const ferry_io
         is_product = is_product || !strcmp(layer->type->name, types[i]);
     return net->reread && is_product &&
            (format == FERRY_IO_CAFFEMODEL || format == FERRY_IO_HDF5) &&
-           entry->dtype == FERRY_F32 && !entry->has_diff && !entry->unreadable &&
+           (entry->dtype == FERRY_F32 || ferry__halves_fit(net, entry, layer, 0)) &&
+           !entry->has_diff && !entry->unreadable &&
            ferry_device_get_properties(ferry_blob_home(blob))->host_memory &&
            (uint64_t)entry->count * sizeof(float) >= FERRY__ORIGIN_BYTES;
 }

@@ -46,6 +46,8 @@ struct ferry__net_param {
     bool written, saved; /* written by forward passes; `before` has the contents from before the
                           * latest one */
     ferry_blob *before;  /* NULL: not allocated yet */
+    ferry_blob *halves;  /* its values in F16 or BF16 (halves.h); NULL: none */
+    uint64_t halved;     /* the version of `blob` that they belong to */
 };
 
 /* A scratch blob of a layer. */
@@ -152,6 +154,8 @@ struct ferry_net {
     bool forwarded;                  /* with plan_training: the arenas have the results of a forward
                                       * pass that backward has not used */
     bool reread;                     /* weights may be read from their file again */
+    bool lazy;                       /* parameters may have origins (op/origin.h) */
+    bool renew;                      /* parameters got halves, so that programs are made anew */
     bool shaping;                    /* a layer's reshape runs, which reads no values */
     bool quantize;                   /* programs use the ranges of blobs */
     uint32_t math;                   /* FERRY_MATH_… of convolutions and inner products */

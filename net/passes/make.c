@@ -15,6 +15,7 @@ static int (*const passes[])(struct ferry__program *) = {
     ferry__pass_segment,   /* replaces segments that a plugin compiles */
     ferry__pass_positions, /* computes only the positions that are read */
     ferry__pass_quantize,  /* computes products with integers of 8 bits */
+    ferry__pass_halves,    /* gives products weights of F16 or BF16 */
     ferry__pass_layout,    /* selects channels last or row-major */
     ferry__pass_slice,     /* makes values slices of others */
     ferry__pass_strides,   /* gives operations the strides of their values */

@@ -122,7 +122,8 @@ class LayerInfo(ctypes.Structure):
                 ("operations", INT), ("ms", DOUBLE), ("flops", DOUBLE), ("bytes_moved", UINT64),
                 ("needs_backward", BOOL), ("backward_tier", INT), ("backward_operations", INT),
                 ("backward_ms", DOUBLE), ("backward_flops", DOUBLE), ("backward_bytes_moved", UINT64), ("segment", INT),
-                ("device_ms", DOUBLE), ("backward_device_ms", DOUBLE), ("precision", TEXT)]
+                ("device_ms", DOUBLE), ("backward_device_ms", DOUBLE), ("precision", TEXT),
+                ("weights", TEXT)]
 
 
 class SolverOptions(ctypes.Structure):

@@ -228,6 +228,8 @@ static json_t *json_layers(const struct run *run, const ferry_net *net)
                         info.operations);
         if (one && info.precision && *info.precision)
             json_object_set_new(one, "precision", json_string(info.precision));
+        if (one && info.weights && *info.weights)
+            json_object_set_new(one, "weights", json_string(info.weights));
         if (one && info.segment)
             json_object_set_new(one, "segment", json_integer(info.segment));
         if (one && run->backward && info.needs_backward)
@@ -250,9 +252,10 @@ static const char *back_tier(const ferry_net_layer_info *info)
 
 static int show_report(const struct run *run, const ferry_net *net)
 {
-    static const char *const headings[] = { "layer",       "type",      "device",   "tier",
-                                            ">operations", "precision", "backward", ">operations" };
-    struct tool_table *table = tool_table_create(headings, run->backward ? 8 : 6);
+    static const char *const headings[] = { "layer",   "type",        "device",
+                                            "tier",    ">operations", "precision",
+                                            "weights", "backward",    ">operations" };
+    struct tool_table *table = tool_table_create(headings, run->backward ? 9 : 7);
     bool good = table != NULL;
 
     for (int i = 0; good && i < ferry_net_layer_count(net); i++) {
@@ -267,6 +270,7 @@ static int show_report(const struct run *run, const ferry_net *net)
         good = tool_table_add(table, (const char *const[]){ info.name, info.type, info.device, tier,
                                                             operations,
                                                             *info.precision ? info.precision : "-",
+                                                            *info.weights ? info.weights : "-",
                                                             back_tier(&info), back });
     }
     if (good)

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Gives products the halves of their weights (net/model/halves.h), if their device packs them
+ * without a conversion of all weights to F32. The results do not change.
+ */
+#include "net/model/halves.h"
+#include "net/passes/passes.h"
+
+#include "op/operation.h"
+
+/* The halves that an item can read; NULL: none. */
+static ferry_blob *halves_for(const struct ferry__item *item)
+{
+    if (item->call || item->dropped || item->integers || item->op.kind != FERRY_OP_INNER_PRODUCT ||
+        item->op.pass != FERRY_PASS_FORWARD || item->op.n_in < 2 || item->in[1].value >= 0 ||
+        item->in[1].diff)
+        return NULL;
+    return ferry__halves_of(item->layer, item->in[1].blob);
+}
+
+int ferry__pass_halves(struct ferry__program *p)
+{
+    int i, err = 0;
+
+    for (i = 0; !err && i < p->n_items && p->net->lazy; i++) {
+        struct ferry__item *item = &p->items[i];
+        ferry_blob *halves = halves_for(item);
+        ferry_op_desc op = item->op;
+        bool gains = false;
+
+        if (!halves)
+            continue;
+        op.in[1].dtype = ferry_blob_dtype(halves);
+        err = ferry__layer_failed(item->layer,
+                                  ferry__operation_gains(item->layer->device, &op, &gains));
+        if (err || !gains)
+            continue;
+        item->op = op;
+        item->in[1].blob = halves;
+        err = ferry__item_choose(p, item);
+    }
+    return err;
+}

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _POSIX_C_SOURCE 200809L
+#include "fixture.h"
+#include "oom.h"
+
+#include "net/ir/program.h"
+
+#include <ferry/io.h>
+#include <ferry/net.h>
+#include <ferry/op_types.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/*
+ * Nets whose file of weights has F16 or BF16: the same results, bit by bit, as with the same
+ * numbers in F32, and half of the memory.
+ */
+
+static const char text[] =
+    "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 64 dim: 9 dim: 9 "
+    "} } }\n"
+    "layer { name: 'a' type: 'Convolution' bottom: 'x' top: 'a' convolution_param { num_output: 64 "
+    "kernel_size: 3 pad: 1 weight_filler { type: 'xavier' } } }\n"
+    "layer { name: 'r' type: 'ReLU' bottom: 'a' top: 'a' }\n"
+    "layer { name: 'b' type: 'Convolution' bottom: 'a' top: 'b' convolution_param { num_output: "
+    "320 kernel_size: 1 weight_filler { type: 'xavier' } } }\n"
+    "layer { name: 'sc' type: 'Scale' bottom: 'b' top: 'b' scale_param { bias_term: true "
+    "filler { type: 'uniform' min: 0.5 max: 2 } bias_filler { type: 'uniform' } } }\n"
+    "layer { name: 'p' type: 'Pooling' bottom: 'b' top: 'p' pooling_param { pool: AVE "
+    "kernel_size: 5 stride: 4 } }\n"
+    "layer { name: 'ip' type: 'InnerProduct' bottom: 'p' top: 'c' inner_product_param { "
+    "num_output: 100 weight_filler { type: 'xavier' } bias_filler { type: 'uniform' } } }\n"
+    "layer { name: 'q' type: 'ReLU' bottom: 'c' top: 'c' }\n"
+    "layer { name: 'end' type: 'InnerProduct' bottom: 'c' top: 'y' inner_product_param { "
+    "num_output: 7 weight_filler { type: 'xavier' } } }\n";
+
+#define OUTPUTS 7
+#define LAYER_A 1
+#define LAYER_IP 6
+
+static ferry_device *current; /* the device of the running case; NULL: not yet opened */
+
+static ferry_device *device(void)
+{
+    if (!current)
+        current = fx_device();
+    return current;
+}
+
+static void end_case(void)
+{
+    current = NULL;
+    fx_end();
+}
+
+/* Whether halves stay on this backend, and whether its products read them. */
+static bool keeps(void)
+{
+    return ferry_device_get_properties(device())->host_memory;
+}
+
+static bool packs(void)
+{
+    return !strcmp(ferry_test_backend(), "cpu");
+}
+
+/* ---- files and nets -------------------------------------------------------------------------- */
+
+static const char *const wide = "test-net-halves-wide.caffemodel";
+
+static ferry_net *open_net(ferry_phase phase, bool reread)
+{
+    ferry_net_options o = { .struct_size = sizeof o,
+                            .text = text,
+                            .text_size = strlen(text),
+                            .phase = phase,
+                            .reread_weights = reread };
+    ferry_net *net = NULL;
+
+    FX_OK_FATAL(ferry_net_open(device(), "net.prototxt", &o, &net));
+    return net;
+}
+
+static ferry_net *open_with(const char *path, bool reread)
+{
+    ferry_net *net = open_net(FERRY_PHASE_TEST, reread);
+
+    FX_OK_FATAL(ferry_net_load(net, path, NULL));
+    return net;
+}
+
+static bool has_hdf5(void)
+{
+    ferry_io_writer *w = NULL;
+
+    if (ferry_io_writer_create("test-net-halves.h5", FERRY_IO_HDF5, &w) == FERRY_EUNSUPPORTED)
+        return false;
+    ferry_io_writer_abort(w);
+    return true;
+}
+
+/* Writes the arrays of a file with that dtype into another. */
+static void convert(const char *from, const char *to, ferry_io_format format, ferry_dtype dtype)
+{
+    ferry_io_writer *w = NULL;
+    ferry_io *io = NULL;
+
+    FX_OK_FATAL(ferry_io_open(from, &io));
+    FX_OK_FATAL(ferry_io_writer_create(to, format, &w));
+    if (format == FERRY_IO_HDF5)
+        FX_OK(ferry_io_writer_set_layout(w, FERRY_IO_LAYOUT_WEIGHTS));
+    for (int64_t i = 0; i < ferry_io_entry_count(io); i++) {
+        const ferry_io_entry *entry = NULL;
+        ferry_blob *b = NULL;
+
+        FX_OK_FATAL(ferry_io_entry_at(io, i, &entry));
+        FX_OK_FATAL(ferry_blob_create(device(), dtype, NULL, FERRY_UNSHAPED, &b));
+        FX_OK_FATAL(ferry_io_read(io, entry, b));
+        FX_OK_FATAL(ferry_io_writer_write(w, entry->name, b, false));
+        ferry_blob_destroy(b);
+    }
+    FX_OK_FATAL(ferry_io_writer_commit(w));
+    ferry_io_close(io);
+}
+
+/* Writes `path` with that dtype, and `wide` with the same numbers as F32. */
+static void make_files(const char *path, ferry_io_format format, ferry_dtype dtype)
+{
+    ferry_net *net = open_net(FERRY_PHASE_TEST, false);
+
+    FX_OK_FATAL(ferry_net_save(net, wide, FERRY_IO_CAFFEMODEL));
+    ferry_net_close(net);
+    convert(wide, path, format, dtype);
+    convert(path, wide, FERRY_IO_CAFFEMODEL, FERRY_F32);
+}
+
+static int forward(ferry_net *net, float *out)
+{
+    float *x = ferry_blob_overwrite_host_data(ferry_net_input_at(net, 0));
+    const float *y;
+    int err;
+
+    if (!x)
+        return ferry_last_error_code();
+    for (int i = 0; i < 64 * 81; i++)
+        x[i] = (float)(i * 37 % 101) * 0.02f - 1;
+    err = ferry_net_forward(net, NULL);
+    if (err)
+        return err;
+    y = ferry_blob_host_data(ferry_net_output_at(net, 0));
+    if (!y)
+        return ferry_last_error_code();
+    memcpy(out, y, OUTPUTS * sizeof *y);
+    return 0;
+}
+
+/* Checks that two nets have the same outputs, bit by bit. */
+static void check_same(ferry_net *a, ferry_net *b)
+{
+    float got[OUTPUTS] = { 0 }, want[OUTPUTS] = { 1 };
+
+    FX_OK(forward(a, got));
+    FX_OK(forward(b, want));
+    CU_ASSERT_EQUAL(memcmp(got, want, sizeof got), 0);
+}
+
+static void check_weights(const ferry_net *net, int layer, const char *want)
+{
+    ferry_net_layer_info info = { .struct_size = sizeof info };
+
+    FX_OK(ferry_net_get_layer_info(net, layer, &info));
+    CU_ASSERT_STRING_EQUAL(info.weights, keeps() ? want : *want ? "F32" : "");
+}
+
+/* The dtype that the inner product's operation reads. */
+static uint32_t dtype_read(const ferry_net *net)
+{
+    const struct ferry__program *p = net->stages[0].now;
+
+    for (int i = 0; p && i < p->n_items; i++)
+        if (p->items[i].layer->index == LAYER_IP && !p->items[i].dropped &&
+            p->items[i].op.kind == FERRY_OP_INNER_PRODUCT)
+            return p->items[i].op.in[1].dtype;
+    return FERRY_F64;
+}
+
+/* Whether a parameter's F32 form has no contents at present. */
+static bool is_dropped(const ferry_net *net, int layer)
+{
+    return fx_is_filled(ferry_blob_data_memory(net->layers[layer].params[0].blob), 0);
+}
+
+static void remove_files(const char *path)
+{
+    unlink(path);
+    unlink(wide);
+}
+
+/* ---- cases ----------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *path, *weights;
+    ferry_io_format format;
+    ferry_dtype dtype;
+    bool can_reread;
+} files[] = {
+    { "test-net-halves.caffemodel", "F16", FERRY_IO_CAFFEMODEL, FERRY_F16, true },
+    { "test-net-halves.h5", "F16", FERRY_IO_HDF5, FERRY_F16, true },
+    { "test-net-halves.safetensors", "BF16", FERRY_IO_SAFETENSORS, FERRY_BF16, false },
+    { "test-net-halves.npz", "F16", FERRY_IO_NPZ, FERRY_F16, false },
+};
+
+static void results_are_those_of_f32(void)
+{
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        ferry_net *plain;
+
+        if (files[i].format == FERRY_IO_HDF5 && !has_hdf5())
+            continue;
+        make_files(files[i].path, files[i].format, files[i].dtype);
+        plain = open_with(wide, false);
+        for (int reread = 0; reread <= files[i].can_reread; reread++) {
+            ferry_net *net = open_with(files[i].path, reread);
+
+            for (int pass = 0; pass < 2; pass++)
+                check_same(net, plain);
+            check_weights(net, LAYER_A, files[i].weights);
+            check_weights(net, LAYER_IP, files[i].weights);
+            check_weights(net, 2, "");
+            check_weights(plain, LAYER_IP, "F32");
+            CU_ASSERT_EQUAL(dtype_read(plain), FERRY_F32);
+            CU_ASSERT_EQUAL(dtype_read(net), packs() ? files[i].dtype : FERRY_F32);
+            if (packs())
+                CU_ASSERT(is_dropped(net, LAYER_A) && is_dropped(net, LAYER_IP));
+            ferry_net_close(net);
+        }
+        ferry_net_close(plain);
+        remove_files(files[i].path);
+    }
+    end_case();
+}
+
+/* A program reads and writes F32; a written parameter is used from the next pass on. */
+static void parameters_are_f32_for_a_program(void)
+{
+    const char *path = files[0].path;
+    ferry_net *net, *plain;
+
+    make_files(path, files[0].format, files[0].dtype);
+    plain = open_with(wide, false);
+    net = open_with(path, false);
+    check_same(net, plain);
+    for (int layer = LAYER_A; layer <= LAYER_IP; layer += LAYER_IP - LAYER_A) {
+        ferry_blob *p = ferry_net_param_at(net, layer, 0), *q = ferry_net_param_at(plain, layer, 0);
+        size_t bytes = (size_t)ferry_blob_element_count(q) * sizeof(float);
+
+        CU_ASSERT_EQUAL(ferry_blob_dtype(p), FERRY_F32);
+        CU_ASSERT_EQUAL(memcmp(ferry_blob_host_data(p), ferry_blob_host_data(q), bytes), 0);
+        check_same(net, plain);
+        check_weights(net, layer, "F16");
+        ((float *)ferry_blob_mutable_host_data(p))[3] = 0.1f;
+        ((float *)ferry_blob_mutable_host_data(q))[3] = 0.1f;
+        check_same(net, plain);
+        check_weights(net, layer, "F32");
+    }
+    CU_ASSERT_EQUAL(dtype_read(net), FERRY_F32);
+    FX_OK(ferry_net_load(net, path, NULL));
+    FX_OK(ferry_net_load(plain, wide, NULL));
+    check_same(net, plain);
+    ferry_net_close(net);
+    ferry_net_close(plain);
+    remove_files(path);
+    end_case();
+}
+
+static void nets_share_halves(void)
+{
+    const char *path = files[0].path;
+    ferry_net *first, *second = open_net(FERRY_PHASE_TEST, false), *plain, *copy;
+    ferry_net *trained = open_net(FERRY_PHASE_TRAIN, false), *like;
+
+    make_files(path, files[0].format, files[0].dtype);
+    first = open_with(path, false);
+    plain = open_with(wide, false);
+    check_same(first, plain);
+    FX_OK(ferry_net_share(second, first));
+    check_same(second, plain);
+    check_weights(second, LAYER_IP, "F16");
+    CU_ASSERT_EQUAL(dtype_read(second), packs() ? FERRY_F16 : FERRY_F32);
+    FX_OK(ferry_net_share(trained, first));
+    ferry_net_close(first);
+    check_same(second, plain);
+    like = open_net(FERRY_PHASE_TRAIN, false); /* which does not fold the Scale layer */
+    FX_OK(ferry_net_load(like, wide, NULL));
+    check_same(trained, like);
+    ferry_net_close(like);
+    check_weights(trained, LAYER_IP, "F32");
+    FX_OK(ferry_net_share(second, plain));
+    check_weights(second, LAYER_IP, "F32");
+    check_same(second, plain);
+    FX_OK_FATAL(ferry_net_save(trained, path, FERRY_IO_CAFFEMODEL));
+    copy = open_with(path, false);
+    check_same(copy, plain);
+    ferry_net_close(copy);
+    ferry_net_close(trained);
+    ferry_net_close(second);
+    ferry_net_close(plain);
+    remove_files(path);
+    end_case();
+}
+
+static void halves_are_saved_and_moved(void)
+{
+    const char *path = files[0].path, *saved = "test-net-halves-saved.caffemodel";
+
+    for (int reread = 0; reread < 2; reread++) {
+        ferry_net *net, *plain, *copy;
+
+        make_files(path, files[0].format, files[0].dtype);
+        net = open_with(path, reread);
+        plain = open_with(wide, false);
+        FX_OK_FATAL(ferry_net_save(net, saved, FERRY_IO_CAFFEMODEL));
+        copy = open_with(saved, false);
+        check_same(copy, plain);
+        check_same(net, plain);
+        FX_OK(ferry_net_move_to(net, ferry_net_device(net)));
+        check_same(net, plain);
+        check_weights(net, LAYER_IP, "F32");
+        ferry_net_close(copy);
+        ferry_net_close(net);
+        ferry_net_close(plain);
+        unlink(saved);
+        remove_files(path);
+    }
+    end_case();
+}
+
+/* A file that is cut off is one error, and the net is as before. */
+static void a_bad_file_changes_nothing(void)
+{
+    const char *path = files[0].path, *cut = "test-net-halves-cut.caffemodel";
+    ferry_net *net, *plain;
+
+    make_files(path, files[0].format, files[0].dtype);
+    plain = open_with(wide, false);
+    net = open_with(path, false);
+    convert(path, cut, FERRY_IO_CAFFEMODEL, FERRY_F16);
+    CU_ASSERT_EQUAL(truncate(cut, 100000), 0);
+    FX_FAILS(FERRY_EFORMAT, ferry_net_load(net, cut, NULL));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), cut));
+    check_same(net, plain);
+    check_weights(net, LAYER_IP, "F16");
+    ferry_net_close(net);
+    net = open_net(FERRY_PHASE_TEST, true); /* overwritten before its weights are packed */
+    FX_OK(ferry_net_load(net, path, NULL));
+    CU_ASSERT_EQUAL(truncate(path, 100000), 0);
+    if (keeps()) {
+        float got[OUTPUTS];
+
+        FX_FAILS(FERRY_EIO, forward(net, got));
+        CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), path));
+        FX_FAILED(FERRY_EIO, !ferry_net_param_at(net, LAYER_IP, 0));
+    }
+    FX_OK(ferry_net_load(net, wide, NULL));
+    check_same(net, plain);
+    ferry_net_close(net);
+    ferry_net_close(plain);
+    unlink(cut);
+    remove_files(path);
+    end_case();
+}
+
+static void every_allocation_may_fail(void)
+{
+    unsigned n = 1, step = packs() ? 1 : 7;
+    const char *path = files[0].path;
+    bool failed = true;
+    ferry_net *plain;
+
+    make_files(path, files[0].format, files[0].dtype);
+    plain = open_with(wide, false);
+    for (; failed; n += step) {
+        ferry_net *net = open_net(FERRY_PHASE_TEST, n % 2), *user;
+        float got[OUTPUTS];
+
+        user = open_net(FERRY_PHASE_TEST, n % 2);
+        oom_arm(n);
+        if (!ferry_net_load(net, path, NULL) && !forward(net, got))
+            (void)(ferry_net_share(user, net) || forward(user, got));
+        failed = oom_disarm();
+        FX_OK(ferry_net_load(net, path, NULL));
+        check_same(net, plain);
+        FX_OK(ferry_net_share(user, net));
+        check_same(user, plain);
+        ferry_net_close(user);
+        ferry_net_close(net);
+    }
+    ferry_net_close(plain);
+    remove_files(path);
+    end_case();
+    CU_ASSERT(n > 20);
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(results_are_those_of_f32),
+    FERRY_TEST(parameters_are_f32_for_a_program),
+    FERRY_TEST(nets_share_halves),
+    FERRY_TEST(halves_are_saved_and_moved),
+    FERRY_TEST(a_bad_file_changes_nothing),
+    FERRY_TEST(every_allocation_may_fail),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main_backends(argc, argv, "net halves", cases, FERRY_TEST_COUNT(cases));
+}
