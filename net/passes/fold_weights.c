@@ -164,7 +164,7 @@ int ferry__fold_compute(const struct ferry__fold *f, float *weights, float *bias
     by.after.shift = all + channels;
     by.before.scale = all + 2 * channels;
     by.before.shift = all + 2 * channels + inputs;
-    if (f->weights)
+    if (f->weights && (weights || f->n_before)) /* the bias alone needs no weights */
         err = ferry__origin_begin(ferry_blob_data_memory(f->weights), &origin);
     if (!err)
         err = fill(f, &by, weights, bias);

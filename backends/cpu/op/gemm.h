@@ -152,10 +152,10 @@ struct cpu_halves {
     void (*widen)(int64_t n, const void *x, float *y);
 };
 
-/* The same for a b of halves. */
-void cpu_gemm_pack_halves(const struct cpu_gemm *g, const struct cpu_halves *halves, int64_t k,
-                          int64_t depth, const uint16_t *from, int64_t row, int64_t column,
-                          float *packed);
+/* The same for a b of halves, on all threads if it is large; depth ≥ 1. */
+void cpu_gemm_pack_halves(struct workers *w, const struct cpu_gemm *g,
+                          const struct cpu_halves *halves, int64_t k, int64_t depth,
+                          const uint16_t *from, int64_t row, int64_t column, float *packed);
 /* Packs row k of b in the form of floats; its columns are contiguous. */
 void cpu_gemm_pack_row(const struct cpu_gemm *g, int64_t k, const float *from, float *packed);
 

@@ -131,6 +131,9 @@ void cpu_gemm_pack(const struct cpu_gemm *g, int64_t k, int64_t depth, const flo
     }
 }
 
+/* The number of rows of a panel of halves that are copied at a time. */
+#define COPIED 128
+
 /* ---- halves ---------------------------------------------------------------------------------- */
 
 /* Whether b's elements are packed as they are. */
@@ -144,14 +147,15 @@ static void copy_panel(const struct cpu_gemm *g, int64_t k, int64_t depth, int64
                        int64_t width, const uint16_t *from, int64_t row, int64_t column,
                        float *panel)
 {
-    char *to = (char *)panel;
+    for (int64_t j = 0; j < width; j++) {
+        char *to = (char *)panel + 2 * half_at(g, k, j, width);
 
-    for (int64_t i = 0; i < depth; i++, from += row)
-        for (int64_t j = 0; j < width; j++) {
-            uint16_t value = j < columns ? from[j * column] : 0;
+        for (int64_t i = 0; i < depth; i++, to += 2 * width) {
+            uint16_t value = j < columns ? from[i * row + j * column] : 0;
 
-            memcpy(to + 2 * half_at(g, k + i, j, width), &value, sizeof(value));
+            memcpy(to, &value, sizeof(value));
         }
+    }
 }
 
 /* Converts `depth` rows of a panel, at most ROUNDED. */
@@ -171,31 +175,53 @@ static void widen_panel(const struct cpu_halves *halves, int64_t depth, int64_t 
     }
 }
 
-void cpu_gemm_pack_halves(const struct cpu_gemm *g, const struct cpu_halves *halves, int64_t k,
-                          int64_t depth, const uint16_t *from, int64_t row, int64_t column,
-                          float *packed)
+/* The packing of some rows of all panels. */
+struct packing {
+    const struct cpu_gemm *gemm;
+    const struct cpu_halves *halves;
+    const uint16_t *from;
+    int64_t k, depth, row, column;
+    float *packed;
+};
+
+static void pack_panel_of_halves(const struct packing *a, int64_t p)
 {
+    const struct cpu_gemm *g = a->gemm;
     float room[ROUNDED * TILE_MOST_COLUMNS];
-    int64_t step = cpu_gemm_floats(g, g->k, g->panel);
+    float *panel = a->packed + p * cpu_gemm_floats(g, g->k, g->panel);
+    int64_t width = cpu_gemm_width(g, p), columns = least(g->n - p * g->panel, width), rows;
+    bool keeps = keeps_halves(g, a->halves), is_float = g->form == CPU_GEMM_FLOATS;
 
-    for (int64_t p = 0; p < g->panels; p++, packed += step, from += g->panel * column) {
-        int64_t width = cpu_gemm_width(g, p), columns = least(g->n - p * g->panel, width), rows;
-        bool is_float = g->form == CPU_GEMM_FLOATS;
+    for (int64_t i = 0; i < a->depth; i += rows) {
+        const uint16_t *from = a->from + p * g->panel * a->column + i * a->row;
+        float *to = is_float ? panel + (a->k + i) * width : room;
 
-        for (int64_t i = 0; i < depth; i += rows) {
-            const uint16_t *some = from + i * row;
-
-            rows = least(depth - i, ROUNDED);
-            if (keeps_halves(g, halves)) {
-                copy_panel(g, k + i, rows, columns, width, some, row, column, packed);
-                continue;
-            }
-            widen_panel(halves, rows, columns, width, some, row, column,
-                        is_float ? packed + (k + i) * width : room);
-            if (!is_float)
-                round_panel(g, k + i, rows, width, room, packed);
+        rows = least(a->depth - i, keeps ? COPIED : ROUNDED);
+        if (keeps) {
+            copy_panel(g, a->k + i, rows, columns, width, from, a->row, a->column, panel);
+            continue;
         }
+        widen_panel(a->halves, rows, columns, width, from, a->row, a->column, to);
+        if (!is_float)
+            round_panel(g, a->k + i, rows, width, room, panel);
     }
+}
+
+static void pack_panels(void *arg, int64_t first, int64_t count, int64_t piece)
+{
+    (void)piece;
+    for (int64_t p = first; p < first + count; p++)
+        pack_panel_of_halves(arg, p);
+}
+
+void cpu_gemm_pack_halves(struct workers *w, const struct cpu_gemm *g,
+                          const struct cpu_halves *halves, int64_t k, int64_t depth,
+                          const uint16_t *from, int64_t row, int64_t column, float *packed)
+{
+    struct packing a = { .gemm = g, .halves = halves, .from = from, .k = k, .depth = depth,
+                         .row = row, .column = column, .packed = packed };
+
+    workers_run(w, g->panels, 1 + WORKERS_PIECE_BYTES / (4 * g->panel * depth), pack_panels, &a);
 }
 
 /* ---- a row of floats ------------------------------------------------------------------------- */

@@ -165,8 +165,8 @@ static void pack_run_of_w(const struct cpu_device *d, const struct cpu_op *p, co
     if (o->dtype == FERRY_F32)
         cpu_gemm_pack(g, k, depth, (const float *)w + from, row, column, packed);
     else
-        cpu_gemm_pack_halves(g, &halves, k, depth, (const uint16_t *)w + from, row, column,
-                             packed);
+        cpu_gemm_pack_halves(d->workers, g, &halves, k, depth, (const uint16_t *)w + from, row,
+                             column, packed);
 }
 
 static void pack_rows_of_w(const struct cpu_device *d, const struct cpu_op *p, const void *w,
