@@ -294,19 +294,27 @@ static void convolutions_with_every_number_of_outputs_agree(void)
     }
 }
 
-/* Threads get parts of an odd number of panels, of rows in place. */
-static void threads_share_an_odd_number_of_panels(void)
+/*
+ * Threads get parts of the rows; or of an odd number of panels, of rows in place, where the weights
+ * have more than 2 MiB. The first shape has fewer weights than half a MiB, the second more.
+ */
+static void threads_share_rows_or_panels(void)
 {
-    const struct rig_shape s = { 1, 260, 400, { 7, 7 } };
-    struct rig r;
+    static const struct rig_shape shapes[] = { { 1, 260, 400, { 7, 7 } },
+                                               { 2, 520, 300, { 5, 6 } },
+                                               { 1, 800, 690, { 5, 5 } } };
 
-    rig_begin(&r, FERRY_OP_CONVOLUTION);
-    r.op.params.window = (ferry_op_window){
-        .axes = 2, .kernel = { 1, 1 }, .stride = { 1, 1 }, .dilation = { 1, 1 }, .group = 1
-    };
-    rig_convolution(&r, FERRY_F32, &s, RIG_LAST, RIG_PLAIN, RIG_LAST, RIG_PLAIN_BIAS);
-    rig_check_threads(&r);
-    rig_run(&r, NULL);
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        struct rig r;
+
+        rig_begin(&r, FERRY_OP_CONVOLUTION);
+        r.op.params.window = (ferry_op_window){
+            .axes = 2, .kernel = { 1, 1 }, .stride = { 1, 1 }, .dilation = { 1, 1 }, .group = 1
+        };
+        rig_convolution(&r, FERRY_F32, &shapes[i], RIG_LAST, RIG_PLAIN, RIG_LAST, RIG_PLAIN_BIAS);
+        rig_check_threads(&r);
+        rig_run(&r, NULL);
+    }
 }
 
 static const ferry_test_case cases[] = {
@@ -323,7 +331,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(threads_share_the_lines_of_a_depthwise_convolution),
     FERRY_TEST(first_layers_of_row_major_images_agree_with_the_oracle),
     FERRY_TEST(convolutions_with_every_number_of_outputs_agree),
-    FERRY_TEST(threads_share_an_odd_number_of_panels),
+    FERRY_TEST(threads_share_rows_or_panels),
 };
 
 int main(int argc, char **argv)
