@@ -41,11 +41,16 @@ static int prepare_layer(ferry_layer *layer)
     return err;
 }
 
-/* Whether an item reads folded weights themselves, not only a form packed from them. */
+/* Whether an item reads its weights themselves, not only a form packed from them. */
+static bool reads_weights(const struct ferry__item *item)
+{
+    return item->claimed || !item->prepared || !ferry__operation_packs(item->prepared, 1);
+}
+
+/* Whether an item reads folded weights themselves. */
 static bool reads_fold(const struct ferry__item *item)
 {
-    return item->claimed ||
-           (!item->integers && !(item->prepared && ferry__operation_packs(item->prepared, 1)));
+    return !item->integers && reads_weights(item);
 }
 
 /* Makes the constants readable that an item reads unpacked. */
@@ -98,8 +103,9 @@ static int prepare(ferry_net *net, const struct ferry__program *p, int first, in
                 ferry__fold_refresh(p->items[i].fold, reads_fold(&p->items[i])));
     for (i = 0; !err && i < p->n_items; i++)
         if (p->items[i].integers)
-            err = ferry__layer_failed(p->items[i].layer,
-                                      ferry__integers_refresh(p->items[i].integers));
+            err = ferry__layer_failed(
+                p->items[i].layer,
+                ferry__integers_refresh(p->items[i].integers, reads_weights(&p->items[i])));
     return err;
 }
 

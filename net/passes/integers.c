@@ -14,6 +14,8 @@ static void discard(struct ferry__integers *c)
 {
     int i;
 
+    if (c->made[0])
+        ferry__origin_forget(ferry_blob_data_memory(c->made[0]));
     for (i = 0; i < 3; i++)
         ferry_blob_destroy(c->made[i]);
     free(c);
@@ -114,55 +116,106 @@ static double sum_of(const int8_t *integers, int64_t count)
     return (double)sum;
 }
 
-static int fill(struct ferry__integers *c)
+/* Where the constants are written; `integers` may be NULL, or `bias` and `factor` both. */
+struct places {
+    int8_t *integers;
+    float *bias, *factor;
+};
+
+/* Computes the bias and the factor of output `o` from the scale of its weights and their sum. */
+static void fill_output(const struct ferry__integers *c, const struct places *to, int64_t o,
+                        double scale, double sum)
+{
+    const float *bias = c->bias ? ferry_blob_host_data(c->bias) : NULL;
+    double unit = (double)c->x_scale * scale;
+
+    to->bias[o] = (float)((bias ? (double)bias[o] / unit : 0) - (double)c->x_zero * sum -
+                          (double)c->add_zero * (double)c->unit / unit);
+    to->factor[o] = (float)(unit / (double)c->unit);
+}
+
+static int fill(const struct ferry__integers *c, const struct places *to)
 {
     const float *w = ferry_blob_host_data(c->weights);
-    const float *bias = c->bias ? ferry_blob_host_data(c->bias) : NULL;
-    int8_t *to = ferry_blob_overwrite_host_data(c->made[0]);
-    float *to_bias = ferry_blob_overwrite_host_data(c->made[1]);
-    float *factor = ferry_blob_overwrite_host_data(c->made[2]);
     int64_t outputs = c->w.shape[0], count, o, i;
     bool contiguous = is_contiguous(&c->w);
+    int8_t *bytes;
     float *row;
 
-    if (!w || (c->bias && !bias) || !to || !to_bias || !factor)
+    if (!w || (c->bias && !ferry_blob_host_data(c->bias)))
         return ferry_last_error_code();
     count = outputs ? ferry_blob_element_count(c->made[0]) / outputs : 0;
-    row = contiguous ? NULL : malloc((size_t)count * sizeof *row + 1);
-    if (!contiguous && !row)
+    row = malloc((size_t)count * (sizeof *row + 1) + 1);
+    if (!row)
         return ferry_error_set(FERRY_ENOMEM, "net: no memory for its integers");
     for (o = 0; o < outputs; o++) {
         const float *from = w + o * c->w.stride[0];
-        double unit;
+        double scale;
 
-        for (i = 0; row && i < count; i++)
+        for (i = 0; !contiguous && i < count; i++)
             row[i] = from[weight_at(&c->w, i)];
-        unit = (double)c->x_scale * quantize_output(row ? row : from, count, to + o * count);
-        to_bias[o] = (float)((bias ? (double)bias[o] / unit : 0) -
-                             (double)c->x_zero * sum_of(to + o * count, count) -
-                             (double)c->add_zero * (double)c->unit / unit);
-        factor[o] = (float)(unit / (double)c->unit);
+        bytes = to->integers ? to->integers + o * count : (int8_t *)(row + count);
+        scale = quantize_output(contiguous ? from : row, count, bytes);
+        if (to->bias)
+            fill_output(c, to, o, scale, sum_of(bytes, count));
     }
     free(row);
     return 0;
 }
 
-int ferry__integers_refresh(struct ferry__integers *c)
+/* As `fill`, from weights that may have an origin. */
+static int fill_from_origin(const struct ferry__integers *c, const struct places *to)
 {
-    uint64_t version = ferry__contents(ferry__contents(1, c->weights), c->bias);
     struct ferry__origin *origin;
+    int err = ferry__origin_begin(ferry_blob_data_memory(c->weights), &origin);
+
+    if (!err)
+        err = fill(c, to);
+    ferry__origin_end(origin);
+    return err;
+}
+
+/* Computes the integers when they are packed. */
+static int fill_later(void *arg, void *bytes)
+{
+    return fill_from_origin(arg, &(struct places){ .integers = bytes });
+}
+
+/* Whether the integers exist only while they are packed (op/origin.h). */
+static bool is_large(const struct ferry__integers *c)
+{
+    return ferry_device_get_properties(ferry_blob_home(c->made[0]))->host_memory &&
+           (uint64_t)ferry_blob_element_count(c->made[0]) >= FERRY__ORIGIN_BYTES;
+}
+
+/* Computes the constants; large integers get an origin, also if they had one. */
+static int compute(struct ferry__integers *c)
+{
+    bool large = is_large(c);
+    struct places to = { .integers = large ? NULL : ferry_blob_overwrite_host_data(c->made[0]),
+                         .bias = ferry_blob_overwrite_host_data(c->made[1]),
+                         .factor = ferry_blob_overwrite_host_data(c->made[2]) };
     int err;
 
-    if (version == c->version)
-        return 0;
-    c->version = 0;
-    err = ferry__origin_begin(ferry_blob_data_memory(c->weights), &origin);
-    if (!err)
-        err = fill(c);
-    ferry__origin_end(origin);
-    if (!err)
-        c->version = version;
-    return err;
+    if ((!large && !to.integers) || !to.bias || !to.factor)
+        return ferry_last_error_code();
+    err = fill_from_origin(c, &to);
+    if (err || !large)
+        return err;
+    return ferry__origin_create(ferry_blob_data_memory(c->made[0]), fill_later, NULL, c);
+}
+
+int ferry__integers_refresh(struct ferry__integers *c, bool kept)
+{
+    uint64_t version = ferry__contents(ferry__contents(1, c->weights), c->bias);
+    int err = 0;
+
+    if (version != c->version) {
+        c->version = 0;
+        err = compute(c);
+        c->version = err ? 0 : version;
+    }
+    return err || !kept ? err : ferry__origin_keep(ferry_blob_data_memory(c->made[0]));
 }
 
 void ferry__integers_forget(ferry_net *net)

@@ -22,7 +22,8 @@ struct ferry__integers {
     float x_scale, unit;
     float x_zero, add_zero; /* the zeros of the grids of x and of the operand of ADD, whose products
                              * and sums the bias cancels */
-    ferry_blob *made[3];    /* weights (I8, plain), bias and factors (F32, one for each output) */
+    ferry_blob *made[3];    /* weights (I8, plain; large ones have an origin), bias and factors
+                             * (F32, one for each output) */
     uint64_t version;       /* the sources' version when the constants were computed; 0: not yet */
 };
 

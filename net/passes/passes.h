@@ -96,7 +96,7 @@ void ferry__folds_end(ferry_net *net);
 
 /* ---- integers.c: as those of fold.c ---- */
 
-int ferry__integers_refresh(struct ferry__integers *constants);
+int ferry__integers_refresh(struct ferry__integers *constants, bool kept);
 void ferry__integers_forget(ferry_net *net);
 void ferry__integers_end(ferry_net *net);
 

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _POSIX_C_SOURCE 200809L
+#include "fixture.h"
+#include "oom.h"
+
+#include "net/passes/integers.h"
+#include "op/origin.h"
+
+#include <ferry/net.h>
+#include <ferry/net_ranges.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The memory of a net's weights as integers, which exist only while they are packed. */
+
+static const char *const file = "test-net-integers-memory.caffemodel";
+
+static ferry_device *current; /* the device of the running case; NULL: not yet opened */
+
+/* fx_device would record the live bytes anew. */
+static ferry_device *device(void)
+{
+    if (!current)
+        current = fx_device();
+    return current;
+}
+
+static void end_case(void)
+{
+    current = NULL;
+    fx_end();
+}
+
+static void set(ferry_blob *b, float first, float step)
+{
+    float *to = ferry_blob_overwrite_host_data(b);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(to);
+    for (int64_t i = 0; i < ferry_blob_element_count(b); i++)
+        to[i] = first + step * (float)(i % 13);
+}
+
+static int64_t run(ferry_net *net, int64_t side, float *out)
+{
+    ferry_blob *x = ferry_net_input_at(net, 0);
+    const float *y;
+
+    FX_OK(ferry_blob_reshape4(x, 1, 64, side, side));
+    set(x, -3, 0.5f);
+    if (ferry_net_forward(net, NULL))
+        return 0;
+    y = ferry_blob_host_data(ferry_net_output_at(net, 0));
+    if (y)
+        memcpy(out, y, 7 * sizeof *y);
+    return y ? 7 : 0;
+}
+
+static void check_equal(const float *a, const float *b, float tolerance)
+{
+    for (int i = 0; i < 7; i++)
+        CU_ASSERT(fabsf(a[i] - b[i]) <= tolerance);
+}
+
+static const ferry_memory *weights_of(const ferry_net *net)
+{
+    return ferry_blob_data_memory(net->layers[1].params[0].blob);
+}
+
+/* Overwrites a file in place. */
+static void overwrite(const char *path)
+{
+    FILE *f = fopen(path, "r+b");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    CU_ASSERT(fputs("not the weights that were loaded", f) >= 0);
+    CU_ASSERT_EQUAL(ftruncate(fileno(f), 100), 0);
+    CU_ASSERT_EQUAL(fclose(f), 0);
+}
+
+/* Gives a net ranges, so that devices with integers use them. */
+static void set_ranges(ferry_net *net)
+{
+    FX_OK(ferry_net_set_range(net, "x", -3, 3));
+    FX_OK(ferry_net_set_range(net, "a", -20, 20));
+}
+
+/* Whether all large weights of the net as integers have no contents at present. */
+static bool are_integers_dropped(const ferry_net *net)
+{
+    const struct ferry__integers *c;
+    int n = 0;
+
+    for (c = net->integers; c; c = c->next)
+        if (ferry_blob_element_count(c->made[0]) >= FERRY__ORIGIN_BYTES) {
+            n++;
+            if (!fx_is_filled(ferry_blob_data_memory(c->made[0]), 0))
+                return false;
+        }
+    return n > 0;
+}
+
+/* A convolution of 147,456 weights, which is folded if `fold`. */
+static ferry_net *open_integers(bool fold, bool reread)
+{
+    static const char head[] = "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { "
+                               "dim: 1 dim: 64 dim: 14 dim: 14 } } }\n"
+                               "layer { name: 'a' type: 'Convolution' bottom: 'x' top: 'a' "
+                               "convolution_param { num_output: 256 kernel_size: 3 pad: 1 "
+                               "weight_filler { type: 'xavier' } } }\n";
+    static const char scale[] = "layer { name: 'sc' type: 'Scale' bottom: 'a' top: 'a' "
+                                "scale_param { filler { type: 'uniform' min: 0.5 max: 2 } } }\n";
+    static const char tail[] =
+        "layer { name: 'p' type: 'Pooling' bottom: 'a' top: 'p' pooling_param { pool: AVE "
+        "global_pooling: true } }\n"
+        "layer { name: 'ip' type: 'InnerProduct' bottom: 'p' top: 'y' inner_product_param { "
+        "num_output: 7 weight_filler { type: 'xavier' } } }\n";
+    char all[2048];
+    ferry_net_options o = { .struct_size = sizeof o, .text = all, .reread_weights = reread };
+    ferry_net *net = NULL;
+
+    o.text_size = (size_t)snprintf(all, sizeof all, "%s%s%s", head, fold ? scale : "", tail);
+    FX_OK_FATAL(ferry_net_open(device(), "net.prototxt", &o, &net));
+    set_ranges(net);
+    return net;
+}
+
+/* Whether the device has integers; reports the test as skipped if not. */
+static bool has_integers(void)
+{
+    ferry_net *net = open_integers(false, false);
+    float got[7];
+    bool has;
+
+    CU_ASSERT_EQUAL(run(net, 14, got), 7);
+    has = net->integers != NULL;
+    ferry_net_close(net);
+    end_case();
+    if (!has)
+        ferry_test_skip("%s", "the device has no products of bytes");
+    return has;
+}
+
+/* A net with integers computes what a net computes that is opened for this pass alone. */
+static void check_fresh(ferry_net *net, bool fold, int64_t side)
+{
+    ferry_net *fresh = open_integers(fold, false);
+    float got[7], wanted[7];
+
+    FX_OK(ferry_net_share(fresh, net));
+    set_ranges(fresh);
+    CU_ASSERT_EQUAL(run(net, side, got), 7);
+    CU_ASSERT_EQUAL(run(fresh, side, wanted), 7);
+    check_equal(got, wanted, 0);
+    CU_ASSERT(fabsf(wanted[0]) > 1e-4f);
+    ferry_net_close(fresh);
+}
+
+/* They are packed again from integers that are computed again, and after a change of weights. */
+static void integers_are_computed_whenever_they_are_packed(void)
+{
+    if (!has_integers())
+        return;
+    for (int fold = 0; fold < 2; fold++) {
+        ferry_net *net = open_integers(fold, false);
+
+        for (int64_t side = 14; side; side = side == 14 ? 5 : side == 5 ? 30 : 0) {
+            check_fresh(net, fold, side);
+            CU_ASSERT(are_integers_dropped(net));
+        }
+        set(ferry_net_param_at(net, 1, 0), -0.5f, 0.0625f);
+        check_fresh(net, fold, 14);
+        set(ferry_net_param_at(net, 1, 0), 0.25f, -0.0625f);
+        check_fresh(net, fold, 30);
+        FX_OK(ferry_net_set_range(net, "x", -2, 2));
+        set(ferry_net_input_at(net, 0), -3, 0.5f);
+        FX_OK(ferry_net_forward(net, NULL));
+        CU_ASSERT(are_integers_dropped(net));
+        ferry_net_close(net);
+        end_case();
+    }
+}
+
+/* Neither the F32 weights of the file nor the integers stay beside the packed form. */
+static void integers_of_weights_that_are_read_again_are_not_stored(void)
+{
+    float got[7], wanted[7];
+    ferry_net *saved, *net;
+
+    if (!has_integers())
+        return;
+    for (int fold = 0; fold < 2; fold++) {
+        saved = open_integers(fold, false);
+        FX_OK_FATAL(ferry_net_save(saved, file, FERRY_IO_CAFFEMODEL));
+        net = open_integers(fold, true);
+        FX_OK(ferry_net_load(net, file, NULL));
+        set_ranges(net);
+        CU_ASSERT_EQUAL(run(saved, 14, wanted), 7);
+        CU_ASSERT_EQUAL(run(net, 14, got), 7);
+        check_equal(got, wanted, 0);
+        CU_ASSERT(are_integers_dropped(net));
+        CU_ASSERT(fx_is_filled(weights_of(net), 0));
+        overwrite(file);
+        CU_ASSERT_EQUAL(run(net, 14, got), 7);
+        check_equal(got, wanted, 0);
+        FX_OK(ferry_net_set_range(net, "x", -2, 2));
+        set(ferry_net_input_at(net, 0), -3, 0.5f);
+        FX_FAILS(FERRY_EIO, ferry_net_forward(net, NULL));
+        FX_OK_FATAL(ferry_net_save(saved, file, FERRY_IO_CAFFEMODEL));
+        FX_OK(ferry_net_load(net, file, NULL));
+        set_ranges(net);
+        CU_ASSERT_EQUAL(run(net, 14, got), 7);
+        check_equal(got, wanted, 0);
+        ferry_net_close(net);
+        ferry_net_close(saved);
+        unlink(file);
+        end_case();
+    }
+}
+
+static void every_allocation_of_a_first_pass_with_integers_may_fail(void)
+{
+    float got[7], wanted[7];
+    unsigned n = 1;
+    bool failed = true;
+    ferry_net *net;
+
+    if (!has_integers())
+        return;
+    net = open_integers(true, false);
+    FX_OK_FATAL(ferry_net_save(net, file, FERRY_IO_CAFFEMODEL));
+    CU_ASSERT_EQUAL(run(net, 14, wanted), 7);
+    ferry_net_close(net);
+    for (; failed; n++) {
+        net = open_integers(true, true);
+        FX_OK(ferry_net_load(net, file, NULL));
+        set_ranges(net);
+        set(ferry_net_input_at(net, 0), -3, 0.5f);
+        oom_arm(n);
+        if (!ferry_net_forward(net, NULL))
+            (void)ferry_blob_host_data(ferry_net_output_at(net, 0));
+        failed = oom_disarm();
+        CU_ASSERT_EQUAL(run(net, 14, got), 7);
+        check_equal(got, wanted, 0);
+        ferry_net_close(net);
+        end_case();
+    }
+    unlink(file);
+    CU_ASSERT(n > 20);
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(integers_are_computed_whenever_they_are_packed),
+    FERRY_TEST(integers_of_weights_that_are_read_again_are_not_stored),
+    FERRY_TEST(every_allocation_of_a_first_pass_with_integers_may_fail),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main_backends(argc, argv, "memory of integers", cases,
+                                    FERRY_TEST_COUNT(cases));
+}
