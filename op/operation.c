@@ -74,7 +74,7 @@ int ferry__operation_gains(ferry_device *dev, const ferry_op_desc *op, bool *out
     if (err)
         return err;
     *out = plan.tier == FERRY_TIER_OWN && plan.n_steps == 1 &&
-           plan.steps[0].answer.cost != FERRY_OP_COST_F32_FASTER;
+           plan.steps[0].answer.cost == FERRY_OP_COST_DEVICE;
     ferry__plan_end(&plan);
     return 0;
 }

@@ -210,7 +210,7 @@ int ocl_list_kernel(struct ocl_queue *queue, uint32_t id, cl_program program, cl
         if (!k)
             return ocl_host->error(FERRY_ENOMEM, "out of memory for a command buffer");
         k->id = id;
-        k->kernel = clCreateKernel(program, kernel_function(id), &error);
+        k->kernel = clCreateKernel(program, ocl_kernel_function(id), &error);
     }
     if (error) {
         free(k);

@@ -99,7 +99,7 @@ void ocl_context_release(struct ocl_context *c)
             release_programs(c->convert[v][from], FERRY_DTYPE_COUNT);
     }
     for (unsigned few = 0; few < 2; few++)
-        release_programs(c->operations[few], PROGRAM_COUNT);
+        release_programs(c->operations[few], OCL_PROGRAM_COUNT);
     /* CLBlast's cache would keep the program's context alive permanently */
     (void)CLBlastClearCache();
     clReleaseContext(c->context);

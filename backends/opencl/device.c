@@ -52,6 +52,7 @@ static void learn(struct ocl_device *dev)
     dev->max_group = group;
     dev->base_align = align_bits >= 512 ? align_bits / 8 : 64;
     ocl_target_of(dev, &dev->target);
+    dev->dots = ocl_has_dots(dev);
     /*
      * a CPU accepts memory with the alignment of its types; a GPU that shares memory does so by
      * page

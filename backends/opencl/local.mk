@@ -16,6 +16,9 @@ backends_ferry_opencl_la_SOURCES = \
 	%D%/event.c \
 	%D%/hostmem.c \
 	%D%/icd.c \
+	%D%/integer.c \
+	%D%/integer.h \
+	%D%/integer_args.h \
 	%D%/kernels.c \
 	%D%/list.c \
 	%D%/memory.c \
@@ -29,7 +32,7 @@ backends_ferry_opencl_la_SOURCES = \
 if RELOCATABLE
 backends_ferry_opencl_la_SOURCES += %D%/loader.c
 endif
-nodist_backends_ferry_opencl_la_SOURCES = %D%/kernels.cl.h
+nodist_backends_ferry_opencl_la_SOURCES = %D%/integer.cl.h %D%/kernels.cl.h
 backends_ferry_opencl_la_CPPFLAGS = $(PLUGIN_CPPFLAGS) -I$(top_srcdir) -I$(top_builddir)/%D% $(OPENCL_CFLAGS) \
 	$(CLBLAST_CFLAGS)
 backends_ferry_opencl_la_CFLAGS = $(PLUGIN_CFLAGS)
@@ -43,8 +46,12 @@ OPENCL_LOADER = $(OPENCL_LIBS)
 endif
 
 # The kernels' source as C strings, one per line.
-BUILT_SOURCES += %D%/kernels.cl.h
-CLEANFILES += %D%/kernels.cl.h
+BUILT_SOURCES += %D%/integer.cl.h %D%/kernels.cl.h
+CLEANFILES += %D%/integer.cl.h %D%/kernels.cl.h
+INTEGER_TEXTS = $(srcdir)/kernels/types.h $(srcdir)/%D%/integer_args.h $(srcdir)/%D%/integer.cl
+%D%/integer.cl.h: $(INTEGER_TEXTS)
+	@$(MKDIR_P) %D%
+	$(AM_V_GEN)$(SED) -e '/^#include "/d' -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n",/' $(INTEGER_TEXTS) >$@
 %D%/kernels.cl.h: $(srcdir)/%D%/kernels.cl
 	@$(MKDIR_P) %D%
 	$(AM_V_GEN)$(SED) -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n",/' $(srcdir)/%D%/kernels.cl >$@
@@ -57,6 +64,6 @@ clean-pocl-cache:
 	rm -rf pocl-cache kernel-cache
 
 .PHONY: clean-pocl-cache
-EXTRA_DIST += %D%/kernels.cl %D%/loader.c
+EXTRA_DIST += %D%/integer.cl %D%/kernels.cl %D%/loader.c
 
 EXTRA_DIST += %D%/README.md

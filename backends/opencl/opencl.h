@@ -15,6 +15,7 @@
 #include <ferry/plugin.h>
 #include <ferry/profile_plugin.h>
 
+#include "integer.h"
 #include "kernels/plan.h"
 
 #include <pthread.h>
@@ -115,7 +116,7 @@ struct ocl_context {
     pthread_mutex_t build_lock;
     cl_program arithmetic[OCL_VARIANTS][OCL_FLOATS];
     cl_program convert[OCL_VARIANTS][FERRY_DTYPE_COUNT][FERRY_DTYPE_COUNT];
-    cl_program operations[2][PROGRAM_COUNT]; /* for many items, and for few */
+    cl_program operations[2][OCL_PROGRAM_COUNT]; /* for many items, and for few */
 };
 
 /* The plugin's context for a device, created if necessary. */
@@ -206,7 +207,7 @@ struct ocl_queue {
     struct ocl_failure for_sync;
     struct ocl_runnable kernels[OCL_FLOATS][OCL_KERNELS];
     struct ocl_runnable convert[FERRY_DTYPE_COUNT][FERRY_DTYPE_COUNT];
-    cl_kernel operations[KERNEL_COUNT];
+    cl_kernel operations[OCL_KERNEL_COUNT];
     struct ocl_recording *recording; /* the recording that receives the runs; NULL: they are
                                       * enqueued */
     cl_mem partials; /* for the partial sums of reductions */
@@ -302,6 +303,7 @@ struct ocl_device {
     bool plain;      /* host blocks are plain memory, which the device accesses in place */
     bool float_sums; /* sums of types other than F64 are floats */
     bool few;        /* work-items that each process a long range, for CPUs */
+    bool dots;       /* products of four bytes are faster than those of floats */
     unsigned variant;
     uint32_t index, cores;
     uint64_t max_alloc, max_group, base_align, host_align;
@@ -448,6 +450,11 @@ extern const ferry_profile_table ocl_profile;
 
 /* The parameters with which the kernels of kernels/ are compiled for this device. */
 void ocl_target_of(const struct ocl_device *dev, struct kernel_target *out);
+/*
+ * Whether the device reports that it accelerates the products of four bytes that integer.cl uses
+ * (cl_khr_integer_dot_product).
+ */
+bool ocl_has_dots(const struct ocl_device *dev);
 int ocl_extension(void *dev, const char *name, const void **out_table);
 
 #endif

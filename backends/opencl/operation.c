@@ -15,6 +15,11 @@
 
 /* ---- parameters of the compilation ---------------------------------------------------------- */
 
+/* Constants of cl_khr_integer_dot_product, which headers may lack. */
+#define DOT_CAPABILITIES 0x1073
+#define DOT_PACKED       1u
+#define DOT_ACCELERATION 0x1075
+
 void ocl_target_of(const struct ocl_device *dev, struct kernel_target *out)
 {
     cl_uint width = 0;
@@ -47,18 +52,34 @@ static bool reads_arguments_by_index(const struct ocl_device *dev)
     return !ocl_is_called(dev->id, "llvmpipe");
 }
 
-static int build(const struct ocl_device *dev, enum kernel_program program, cl_program *out)
+bool ocl_has_dots(const struct ocl_device *dev)
 {
-    size_t count = kernel_program_lines(program, NULL);
+    struct {
+        cl_bool is_signed, is_unsigned, is_mixed, saturating[3];
+    } fast = { 0 };
+    cl_bitfield capabilities = 0;
+
+    return ocl_has_extension(dev->id, "cl_khr_integer_dot_product") &&
+           !clGetDeviceInfo(dev->id, DOT_CAPABILITIES, sizeof(capabilities), &capabilities, NULL) &&
+           (capabilities & DOT_PACKED) &&
+           !clGetDeviceInfo(dev->id, DOT_ACCELERATION, sizeof(fast), &fast, NULL) &&
+           fast.is_signed && fast.is_mixed;
+}
+
+/* Builds a program for the device with a version of OpenCL C and more options. */
+static int build_as(const struct ocl_device *dev, uint32_t program, const char *more,
+                    cl_program *out)
+{
+    size_t count = ocl_program_lines(program, NULL);
     const char **lines = malloc(count * sizeof(*lines));
     char options[120];
     int err;
 
     if (!lines)
         return ocl_host->error(FERRY_ENOMEM, "out of memory for the source of the kernels");
-    (void)kernel_program_lines(program, lines);
-    snprintf(options, sizeof(options), " -cl-std=CL1.2 -w -DVEC=%u -DGROUP=%u%s%s",
-             (unsigned)dev->target.vec, (unsigned)dev->target.group,
+    (void)ocl_program_lines(program, lines);
+    snprintf(options, sizeof(options), " -cl-std=%s -w -DVEC=%u -DGROUP=%u%s%s",
+             more, (unsigned)dev->target.vec, (unsigned)dev->target.group,
              is_fused(dev) ? " -DFUSED" : "",
              reads_arguments_by_index(dev) ? "" : " -DARGS_COPIED");
     err = ocl_program_build(dev->context, lines, count, options, out);
@@ -66,7 +87,23 @@ static int build(const struct ocl_device *dev, enum kernel_program program, cl_p
     return err;
 }
 
-static int program_of(const struct ocl_device *dev, enum kernel_program program, cl_program *out)
+/*
+ * The functions of cl_khr_integer_dot_product belong to OpenCL C 3.0. Plans depend on what the
+ * device reports: if its compiler lacks the functions, the program contains its own.
+ */
+static int build(const struct ocl_device *dev, uint32_t program, cl_program *out)
+{
+    if (program != OCL_PROGRAM_DOTS)
+        return build_as(dev, program, "CL1.2", out);
+    if (build_as(dev, program, "CL3.0 -DDOT", out) == 0)
+        return 0;
+    ocl_host->log(FERRY_LOG_WARN,
+                  "device %" PRIu32 ": no products of four bytes, which it reports to have",
+                  dev->index);
+    return build_as(dev, program, "CL1.2 -DDOT -DOWN_DOT", out);
+}
+
+static int program_of(const struct ocl_device *dev, uint32_t program, cl_program *out)
 {
     struct ocl_context *c = dev->context;
     cl_program *slot = &c->operations[dev->few][program];
@@ -92,12 +129,12 @@ static int kernel_of(struct ocl_queue *queue, uint32_t kernel, bool recording, c
     int error = 0, err = 0;
 
     if (!*slot || recording) {
-        err = program_of(queue->dev, kernel_program_of(kernel), &program);
+        err = program_of(queue->dev, ocl_kernel_program(kernel, queue->dev->dots), &program);
         if (err)
             return err;
         if (recording)
             return ocl_list_kernel(queue, kernel, program, out);
-        *slot = clCreateKernel(program, kernel_function(kernel), &error);
+        *slot = clCreateKernel(program, ocl_kernel_function(kernel), &error);
         if (error) {
             *slot = NULL;
             return ocl_fail("clCreateKernel", error);
@@ -143,7 +180,7 @@ static int launch(struct ocl_queue *queue, const struct kernel_launch *l,
         return err ? err : ocl_list_take(queue, global, local, mems);
     error = clEnqueueNDRangeKernel(queue->q, kernel, 1, NULL, &global, &local, 0, NULL, &event);
     return error ? ocl_fail("clEnqueueNDRangeKernel", error)
-                 : ocl_queue_note(queue, kernel_function(l->kernel), event);
+                 : ocl_queue_note(queue, ocl_kernel_function(l->kernel), event);
 }
 
 static int check_places(const struct kernel_place *places)
@@ -159,11 +196,21 @@ static int check_places(const struct kernel_place *places)
 
 /* ---- the entries ---------------------------------------------------------------------------- */
 
+/* Mesa's llvmpipe crashes when it runs the kernels of bytes; the host computes there. */
+static int make_plan(const struct ocl_device *dev, const ferry_op_desc *op, struct kernel_plan *out)
+{
+    if (!ocl_is_integer(op))
+        return kernel_plan_make(&dev->target, op, out);
+    return ocl_is_called(dev->id, "llvmpipe")
+               ? FERRY_EUNSUPPORTED
+               : ocl_integer_plan(&dev->target, dev->dots, op, out);
+}
+
 static int query(void *device, const ferry_op_desc *op, ferry_op_answer *out)
 {
     const struct ocl_device *dev = device;
     struct kernel_plan p;
-    int err = kernel_plan_make(&dev->target, op, &p);
+    int err = make_plan(dev, op, &p);
 
     if (!err)
         descriptor_answer(&p.answer, out);
@@ -175,7 +222,7 @@ static int check_group(const struct ocl_device *dev, cl_program program, uint32_
 {
     size_t most = dev->target.group;
     int error;
-    cl_kernel k = clCreateKernel(program, kernel_function(kernel), &error);
+    cl_kernel k = clCreateKernel(program, ocl_kernel_function(kernel), &error);
 
     if (error)
         return ocl_fail("clCreateKernel", error);
@@ -186,13 +233,13 @@ static int check_group(const struct ocl_device *dev, cl_program program, uint32_
         return 0;
     return ocl_host->error(FERRY_EUNSUPPORTED,
                            "%s runs in groups of %zu here; %" PRIu32 " are required",
-                           kernel_function(kernel), most, dev->target.group);
+                           ocl_kernel_function(kernel), most, dev->target.group);
 }
 
 static int compile_kernel(const struct ocl_device *dev, uint32_t kernel)
 {
     cl_program program;
-    int err = program_of(dev, kernel_program_of(kernel), &program);
+    int err = program_of(dev, ocl_kernel_program(kernel, dev->dots), &program);
 
     return err ? err : check_group(dev, program, kernel);
 }
@@ -217,7 +264,7 @@ static int create(void *device, const ferry_op_desc *op, void **out_prepared)
 
     if (!p)
         return ocl_host->error(FERRY_ENOMEM, "out of memory for a prepared operation");
-    err = kernel_plan_make(&dev->target, op, p);
+    err = make_plan(dev, op, p);
     if (err)
         (void)ocl_host->error(err, "operation %" PRIu32 ", pass %" PRIu32, op->kind, op->pass);
     else
@@ -264,6 +311,7 @@ static int run(void *device, void *handle, void *prepared, const ferry_op_run_ar
 
 static const ferry_op_table table = {
     .struct_size = sizeof(ferry_op_table),
+    .flags = FERRY_OP_INTEGERS,
     .query = query,
     .create = create,
     .prepare = prepare,

@@ -124,7 +124,7 @@ static void release_kernels(struct ocl_queue *queue)
         for (unsigned y = 0; y < FERRY_DTYPE_COUNT; y++)
             if (queue->convert[x][y].kernel)
                 clReleaseKernel(queue->convert[x][y].kernel);
-    for (unsigned k = 0; k < KERNEL_COUNT; k++)
+    for (unsigned k = 0; k < OCL_KERNEL_COUNT; k++)
         if (queue->operations[k])
             clReleaseKernel(queue->operations[k]);
 }

@@ -46,6 +46,11 @@ int rig_main_with(int argc, char **argv, const char *suite, const ferry_test_cas
 
 /* The plugin that rig_main loads, as for driver_load; "cpu" unless a test changes it. */
 extern const char *rig_plugin;
+/*
+ * The option whose values are the sets of rig_main_with; "isa" unless a test changes it. With
+ * another option, handles are not addresses of the host.
+ */
+extern const char *rig_option;
 
 /* The instruction set of rig_device. */
 const char *rig_set(void);

@@ -99,11 +99,37 @@ cl_context clCreateContext(const cl_context_properties *properties, cl_uint coun
 
 /* ---- properties ------------------------------------------------------------------------------ */
 
+/* cl_khr_integer_dot_product: its name, and what a device with it reports. */
+#define DOTS                " cl_khr_integer_dot_product"
+#define DOT_CAPABILITIES    0x1073
+#define DOT_ACCELERATION    0x1075
+
+static cl_int dots_info(cl_device_info what, size_t size, void *value)
+{
+    const cl_bool fast[6] = { CL_TRUE, CL_FALSE, CL_TRUE, CL_FALSE, CL_FALSE, CL_FALSE };
+    const cl_bitfield packed = 1;
+    size_t own = what == DOT_CAPABILITIES ? sizeof(packed) : sizeof(fast);
+
+    if (size < own)
+        return CL_INVALID_VALUE;
+    memcpy(value, what == DOT_CAPABILITIES ? (const void *)&packed : (const void *)fast, own);
+    return CL_SUCCESS;
+}
+
 cl_int clGetDeviceInfo(cl_device_id id, cl_device_info what, size_t size, void *value, size_t *out)
 {
     FIND(next, clGetDeviceInfo);
-    cl_int error = next(id, what, size, value, out);
+    cl_int error;
 
+    if (ocl_layer.dots && (what == DOT_CAPABILITIES || what == DOT_ACCELERATION))
+        return dots_info(what, size, value);
+    error = next(id, what, size, value, out);
+    if (!error && ocl_layer.dots && what == CL_DEVICE_EXTENSIONS) {
+        if (out)
+            *out += sizeof(DOTS) - 1;
+        if (value && strlen(value) + sizeof(DOTS) <= size)
+            strcat(value, DOTS);
+    }
     if (!error && ocl_layer.gpu && value && what == CL_DEVICE_TYPE)
         *(cl_device_type *)value = CL_DEVICE_TYPE_GPU;
     if (!error && ocl_layer.gpu && value && what == CL_DEVICE_HOST_UNIFIED_MEMORY)

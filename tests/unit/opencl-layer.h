@@ -18,6 +18,7 @@ struct ocl_layer {
     bool gathers;       /* commands start at a flush or a wait */
     bool lags;          /* clFinish returns before events are complete */
     bool forgets;       /* writes by the host to memory mapped for reading are lost at its unmap */
+    bool dots;          /* devices report cl_khr_integer_dot_product, which PoCL 3.1 lacks */
     bool ends;          /* exit() ends the driver; a later call ends the program */
     unsigned copies;    /* made by maps and unmaps */
     unsigned unmapping; /* unmaps that were not waited for on their queue */

@@ -448,6 +448,29 @@ static void integers_have_the_same_results_on_every_tier(void)
     fx_end();
 }
 
+/* Nets compute with integers only where the device does, and is faster with them. */
+static void integers_that_the_device_computes_slowly_do_not_gain(void)
+{
+    ferry_operation_plan plan = { .struct_size = sizeof plan };
+    ferry_op_desc op = integers();
+    ferry_runtime *rt = NULL;
+    ferry_device *other = NULL;
+    bool gains = true;
+
+    dev = fx_device();
+    setenv("FERRY_STRICT", "1", 1); /* the device computes although the host is faster */
+    FX_OK_FATAL(ferry_runtime_open(NULL, &rt));
+    unsetenv("FERRY_STRICT");
+    FX_OK_FATAL(ferry_runtime_get_device(rt, ferry_device_name(dev), &other));
+    if (ferry_operation_query(other, &op, &plan) == 0) {
+        FX_OK(ferry__operation_gains(other, &op, &gains));
+        CU_ASSERT(!gains || plan.tier == FERRY_TIER_OWN);
+        CU_ASSERT(!gains || strncmp(ferry_device_name(dev), "opencl", 6) != 0);
+    }
+    ferry_runtime_close(rt);
+    fx_end();
+}
+
 static void integers_with_other_dtypes_are_refused(void)
 {
     ferry_op_desc op = integers();
@@ -473,6 +496,7 @@ static void integers_with_other_dtypes_are_refused(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(integers_have_the_same_results_on_every_tier),
+    FERRY_TEST(integers_that_the_device_computes_slowly_do_not_gain),
     FERRY_TEST(integers_with_other_dtypes_are_refused),
     FERRY_TEST(a_fallback_uses_the_host_device_of_the_devices_runtime),
     FERRY_TEST(a_host_that_cannot_be_opened_is_an_error),
