@@ -73,8 +73,11 @@ static int mark_kept(ferry_net *net, const ferry_net_options *o)
     return 0;
 }
 
-/* The permitted approximations of the precision that the options or the environment choose. */
-static int find_precision(const ferry_net_options *o, uint32_t *out_math)
+/*
+ * The permitted approximations of the precision that the options choose, or, unless the net runs
+ * backward, the environment.
+ */
+static int find_precision(const ferry_net_options *o, bool backward, uint32_t *out_math)
 {
     const char *text = getenv("FERRY_PRECISION");
     ferry_precision precision = o->precision;
@@ -85,7 +88,8 @@ static int find_precision(const ferry_net_options *o, uint32_t *out_math)
     if (!precision && text && *text) {
         if (strcmp(text, "f32") && strcmp(text, "bf16"))
             return ferry_error_set(FERRY_ECONF, "FERRY_PRECISION=%s: expected f32 or bf16", text);
-        precision = strcmp(text, "bf16") ? FERRY_PRECISION_F32 : FERRY_PRECISION_BF16;
+        precision =
+            backward || strcmp(text, "bf16") ? FERRY_PRECISION_F32 : FERRY_PRECISION_BF16;
     }
     *out_math = precision == FERRY_PRECISION_BF16 ? FERRY_MATH_BF16 : 0;
     return 0;
@@ -116,10 +120,10 @@ static int apply(ferry_net *net, const ferry_net_options *o)
     net->quantize =
         net->phase == FERRY_PHASE_TEST && !o->ignore_quantization && !o->fake_quantize;
     net->fuse = !net->keep_all && !net->backward && !o->no_fuse;
-    err = find_precision(o, &net->math);
+    err = find_precision(o, net->backward, &net->math);
     if (err)
         return err;
-    if (net->backward || o->fake_quantize)
+    if (o->fake_quantize)
         net->math = 0;
     if (o->segments && !(net->segments = strdup(o->segments)))
         return ferry_error_set(FERRY_ENOMEM, "ferry_net_open: no memory");
@@ -323,19 +327,21 @@ static int count_operations(const ferry_layer *layer, const struct ferry__item *
     return operations;
 }
 
-/* The precision of the layer's products; that of the last one if they differ. */
-static const char *precision_of(const ferry_layer *layer, const struct ferry__program *p)
+/* The precision of the layer's products among the items: "bf16" if one of several has it. */
+static const char *precision_of(const ferry_layer *layer, const struct ferry__item *items,
+                                int n_items)
 {
     ferry_operation_plan plan = { .struct_size = sizeof plan };
     const char *found = "";
     int i;
 
-    for (i = 0; p && i < p->n_items; i++) {
-        const struct ferry__item *item = &p->items[i];
+    for (i = 0; i < n_items; i++) {
+        const struct ferry__item *item = &items[i];
 
         if (item->layer != layer || !item->prepared ||
             (item->op.kind != FERRY_OP_CONVOLUTION && item->op.kind != FERRY_OP_INNER_PRODUCT) ||
-            ferry_operation_get_plan(item->prepared, &plan))
+            item->op.pass == FERRY_PASS_BACKWARD_BIAS ||
+            ferry_operation_get_plan(item->prepared, &plan) || !strcmp(found, "bf16"))
             continue;
         found = item->integers ? "int8" : plan.math & FERRY_MATH_BF16 ? "bf16" : "f32";
     }
@@ -378,7 +384,8 @@ int ferry_net_get_layer_info(const ferry_net *net, int index, ferry_net_layer_in
         info.needs_backward && layer->type->backward ? FERRY_TIER_HOST : FERRY_TIER_OWN;
     info.backward_operations =
         count_operations(layer, p ? p->back : NULL, p ? p->n_back : 0, &info.backward_tier);
-    info.precision = precision_of(layer, p);
+    info.precision = precision_of(layer, p ? p->items : NULL, p ? p->n_items : 0);
+    info.backward_precision = precision_of(layer, p ? p->back : NULL, p ? p->n_back : 0);
     info.weights = weights_of(layer);
     info.segment = p ? ferry__segment_of_layer(p, index) : 0;
     memcpy(out, &info, info.struct_size < sizeof info ? info.struct_size : sizeof info);

@@ -73,12 +73,28 @@ static void leave_to_root(struct ferry__solver_settings *settings)
     settings->snapshot_after_train = settings->test_initialization = false;
 }
 
+/* The precision of the options replaces that of the text. */
+static int find_precision(ferry_solver *s, const ferry_solver_options *o)
+{
+    if ((unsigned)o->precision > FERRY_PRECISION_BF16)
+        return ferry_error_set(FERRY_EINVAL, "ferry_solver_open: %d is not a precision",
+                               (int)o->precision);
+    if (o->precision)
+        s->settings.precision = o->precision;
+    if (o->fake_quantize && s->settings.precision == FERRY_PRECISION_BF16)
+        return ferry_proto_error(s->proto, "precision", 0, FERRY_EINVAL,
+                                 "fake_quantize rounds in F32: it excludes the precision bf16");
+    return 0;
+}
+
 static int open_solver(ferry_solver *s, const ferry_solver_options *o)
 {
     int err = ferry__team_take(s, o->team);
 
     if (!err)
         err = read_text(s, o);
+    if (!err)
+        err = find_precision(s, o);
     if (s->team.rank)
         leave_to_root(&s->settings);
 

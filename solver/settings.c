@@ -12,6 +12,8 @@ static const char *const types[] = { "SGD", "Nesterov", "AdaGrad", "RMSProp", "A
 static const char *const policies[] = { "fixed",     "step", "exp",    "inv",
                                         "multistep", "poly", "sigmoid" };
 
+static const char *const precisions[] = { "f32", "bf16" };
+
 #define COUNT(names) ((int)(sizeof(names) / sizeof((names)[0])))
 
 static int bad(const ferry_proto *p, const char *field, const char *what)
@@ -207,7 +209,7 @@ static void log_missing(const ferry_proto *p, const struct ferry__solver_setting
 int ferry__settings_read(const ferry_proto *p, struct ferry__solver_settings *out)
 {
     struct ferry__solver_settings s = { 0 };
-    int type, policy, err;
+    int type, policy, precision = 0, err;
 
     read_numbers(p, &s);
     err = check_numbers(p, &s);
@@ -217,8 +219,11 @@ int ferry__settings_read(const ferry_proto *p, struct ferry__solver_settings *ou
         err = find(p, "lr_policy", "learning rate policy", policies, COUNT(policies), &policy);
     if (!err)
         err = read_regularization(p, &s);
+    if (!err && !lacks(p, "precision"))
+        err = find(p, "precision", "precision", precisions, COUNT(precisions), &precision);
     if (err)
         return err;
+    s.precision = precision ? FERRY_PRECISION_BF16 : FERRY_PRECISION_F32;
     s.type = (uint32_t)type;
     s.policy = (enum ferry__policy)policy;
     err = check_policy(p, &s);

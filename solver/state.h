@@ -27,6 +27,7 @@ struct ferry__solver_settings {
     bool test_initialization, test_compute_loss, debug;
     int stepsize, n_steps, iter_size, average_loss, display, max_iter, test_interval, snapshot;
     uint64_t seed;
+    ferry_precision precision; /* of the training net */
 };
 
 /* A parameter that is trained, with its histories. */

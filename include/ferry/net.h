@@ -26,14 +26,14 @@ FERRY_BEGIN_DECLS
 /** A net. Opaque. */
 typedef struct ferry_net ferry_net;
 /**
- * The arithmetic of a TEST net's convolutions and inner products. BF16 rounds their inputs and
- * weights, or only the weights, to 8 bits of significand (FERRY_MATH_BF16) if that is faster on the
- * device. Other layers, and nets that run backward, compute in F32. ferry_net_get_layer_info
- * reports the precision of each layer.
+ * The arithmetic of a net's convolutions and inner products. BF16 rounds their inputs and weights,
+ * or only the weights, to 8 bits of significand (FERRY_MATH_BF16) if that is faster on the device,
+ * and sums in F32; in nets that run backward also the factors of the gradients of x and w. Blobs
+ * and other layers are F32. ferry_net_get_layer_info reports the precision of each layer.
  */
 typedef enum ferry_precision {
     FERRY_PRECISION_DEFAULT = 0, /* from the environment: FERRY_PRECISION=f32 or bf16; F32 if it is
-                                  * not set */
+                                  * not set, and for nets that run backward */
     FERRY_PRECISION_F32 = 1,
     FERRY_PRECISION_BF16 = 2
 } ferry_precision;

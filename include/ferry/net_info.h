@@ -52,6 +52,7 @@ typedef struct ferry_net_layer_info {
      * for the F32 form, and ferry_net_save; weights that the program writes are F32 from then on.
      */
     const char *weights;
+    const char *backward_precision; /* the same of their gradients: "bf16" if one of them has it */
 } ferry_net_layer_info;
 
 /** Values of ferry_net_set_measuring. */

@@ -43,7 +43,7 @@ typedef struct ferry_operand {
 /** Flags of ferry_op_desc.math: permitted approximations. 0: none. */
 #define FERRY_MATH_TF32     1u
 #define FERRY_MATH_WINOGRAD 2u /* Winograd convolution: fewer multiplications, different rounding */
-#define FERRY_MATH_BF16     4u /* x and w of a product rounded to BF16: op_params.h; since 1.2 */
+#define FERRY_MATH_BF16     4u /* factors of products rounded to BF16: op_params.h; since 1.2 */
 /* Winograd's tiles of 2 × 2, in all passes: they round about as direct sums do; since 1.2 */
 #define FERRY_MATH_WINOGRAD_2 8u
 

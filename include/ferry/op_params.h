@@ -37,11 +37,13 @@ FERRY_BEGIN_DECLS
  */
 
 /*
- * FERRY_MATH_BF16, since 1.2: a forward CONVOLUTION or INNER_PRODUCT of F32 may round x and w to
- * BF16, to nearest even, which changes each by at most 2⁻⁸ of itself. A number from 2¹²⁸ − 2¹¹⁹ on
- * becomes infinite, and NaN stays NaN. Products, sums, bias and steps are F32; denormal numbers may
- * count as 0 in each of them, and sums may be rounded to nearest in spite of the thread's mode. A
- * plugin that does not know the flag computes in F32.
+ * FERRY_MATH_BF16, since 1.2: a CONVOLUTION or INNER_PRODUCT of F32 may round the factors of its
+ * products (forward x and w; dy and w for the gradient of x, dy and x for that of w) to BF16, to
+ * nearest even, which changes each by at most 2⁻⁸ of itself. A number from 2¹²⁸ − 2¹¹⁹ on becomes
+ * infinite, and NaN stays NaN. Products, sums, bias, steps and the gradient that a sum is added to
+ * are F32; denormal numbers may count as 0 in each of them, and sums may be rounded to nearest in
+ * spite of the thread's mode. A plugin that does not know the flag, or a pass of it, computes in
+ * F32.
  *
  * Half weights, since 1.2: a forward INNER_PRODUCT whose other operands are F32 may have a w of F16
  * or BF16. The result is that of the same numbers in F32. Plugins that do not declare

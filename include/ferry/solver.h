@@ -75,6 +75,13 @@ typedef struct ferry_solver_options {
      * has known ranges.
      */
     bool fake_quantize;
+    /**
+     * As in ferry_net_options, for the training net; FERRY_PRECISION_DEFAULT: as `precision` of the
+     * text ("f32" or "bf16"), else F32, whatever FERRY_PRECISION is. FERRY_EINVAL for BF16 with
+     * fake_quantize. Parameters, diffs, histories, updates, snapshots and test nets are F32, so
+     * that updates below half a step of BF16 add up.
+     */
+    ferry_precision precision;
 } ferry_solver_options;
 
 /**

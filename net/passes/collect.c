@@ -104,9 +104,7 @@ static int add_operation(struct ferry__program *p, ferry_layer *layer, int numbe
     item->op = from->op;
     if (p->net->fuse && item->op.kind == FERRY_OP_CONVOLUTION)
         item->op.math |= FERRY_MATH_WINOGRAD;
-    if (!layer->float_only &&
-        (item->op.kind == FERRY_OP_CONVOLUTION || item->op.kind == FERRY_OP_INNER_PRODUCT))
-        item->op.math |= p->net->math;
+    ferry__item_set_precision(p, item);
     for (i = 0; !err && i < from->op.n_in; i++)
         err = use_of(p, layer, &from->in[i], &item->in[i]);
     for (i = 0; !err && i < from->op.n_out; i++)

@@ -41,6 +41,7 @@ static int add_operation(const struct ferry__program *p, struct ferry__item *ite
 
     item->number = number;
     item->op = from->op;
+    ferry__item_set_precision(p, item);
     fill_uses(p, item->layer, from->in, from->op.n_in, item->in);
     fill_uses(p, item->layer, from->out, from->op.n_out, item->out);
     return ferry__item_choose(p, item);

@@ -71,6 +71,16 @@ int ferry__item_query(struct ferry__item *item, const ferry_op_desc *op, ferry_o
     return ferry__layer_failed(item->layer, ferry_operation_query(item->layer->device, op, out));
 }
 
+void ferry__item_set_precision(const struct ferry__program *p, struct ferry__item *item)
+{
+    if (item->layer->float_only || !p->net->math ||
+        (item->op.kind != FERRY_OP_CONVOLUTION && item->op.kind != FERRY_OP_INNER_PRODUCT))
+        return;
+    item->op.math |= p->net->math;
+    if (p->net->backward) /* training changes the weights: each run packs them */
+        item->op.constants = 0;
+}
+
 int ferry__item_choose(const struct ferry__program *p, struct ferry__item *item)
 {
     ferry_operation_plan plan = { 0 };

@@ -62,6 +62,7 @@ static const struct ferry__proto_field solver_fields[] = {
     CHOICE(30, solver_type, "solver_type", 0),
     WITH(41, BOOL, "layer_wise_reduce", 1),
     MANY(42, STRING, "weights"),
+    FORK(26001, STRING, "precision", 0, "ferry"),
 };
 DEFINE(SolverParameter, solver_fields);
 

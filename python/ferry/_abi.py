@@ -123,7 +123,7 @@ class LayerInfo(ctypes.Structure):
                 ("needs_backward", BOOL), ("backward_tier", INT), ("backward_operations", INT),
                 ("backward_ms", DOUBLE), ("backward_flops", DOUBLE), ("backward_bytes_moved", UINT64), ("segment", INT),
                 ("device_ms", DOUBLE), ("backward_device_ms", DOUBLE), ("precision", TEXT),
-                ("weights", TEXT)]
+                ("weights", TEXT), ("backward_precision", TEXT)]
 
 
 class SolverOptions(ctypes.Structure):
@@ -133,7 +133,7 @@ class SolverOptions(ctypes.Structure):
                 ("stage_count", SIZE), ("level", INT), ("place", TEXT), ("keep", ctypes.POINTER(TEXT)),
                 ("keep_count", SIZE), ("team", POINTER), ("allow_write", TEXT),
                 ("weights_matched", BOOL), ("plan_training", BOOL), ("recompute", BOOL),
-                ("fake_quantize", BOOL)]
+                ("fake_quantize", BOOL), ("precision", INT)]
 
 
 class SolverScore(ctypes.Structure):

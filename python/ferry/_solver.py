@@ -6,6 +6,7 @@ from collections import namedtuple
 
 from . import _abi
 from ._blob import Blob
+from ._errors import InvalidArgument
 from ._library import Handle, Held, InterruptWaits, called_back, lib, out_pointer, string, texts
 from ._library import text as encoded
 from ._net import Net
@@ -37,7 +38,9 @@ class Solver(Held):
     loaded first; `stages` and `level` are added to train_state; `place` is as of Net, for all nets; `keep`
     are the blobs of the test nets that are available ("*": all; the training net's always are, unless it has
     `plan_training` or `recompute`, which are as of Net, like `allow_write`). With `fake_quantize` all nets round
-    what they compute with 8 bits later, for the ranges of the weights. solver_mode and device_id of the text
+    what they compute with 8 bits later, for the ranges of the weights. `precision` "bf16" lets convolutions and
+    inner products of the training net round their factors to BF16, forward and backward; weights and updates
+    stay F32; by default the field `precision` of the text decides, else "f32". solver_mode and device_id of the text
     have no effect.
 
     An interrupt (Ctrl-C) ends a step between two iterations with a KeyboardInterrupt; an exception of a
@@ -45,7 +48,9 @@ class Solver(Held):
     works."""
 
     def __init__(self, device, path, *, text=None, weights=(), stages=(), level=0, place=None, keep=(),
-                 allow_write=None, plan_training=False, recompute=False, fake_quantize=False):
+                 allow_write=None, plan_training=False, recompute=False, fake_quantize=False, precision=None):
+        if precision not in _abi.PRECISIONS:
+            raise InvalidArgument(f"precision {precision!r}: expected f32 or bf16")
         body = None if text is None else text.encode()
         lists = [texts(given) for given in (weights, stages, keep)]
         options = _abi.SolverOptions(
@@ -53,7 +58,8 @@ class Solver(Held):
             weights=lists[0], weight_count=len(lists[0]), stages=lists[1], stage_count=len(lists[1]),
             level=level, place=encoded(place), keep=lists[2], keep_count=len(lists[2]),
             allow_write=encoded(allow_write), plan_training=bool(plan_training),
-            recompute=bool(recompute), fake_quantize=bool(fake_quantize))
+            recompute=bool(recompute), fake_quantize=bool(fake_quantize),
+            precision=_abi.PRECISIONS[precision])
         pointer = out_pointer(lib.ferry_solver_open, device._use(), encoded(path), ctypes.byref(options))
         self._handle = Handle(pointer, lib.ferry_solver_close, (device._use(),))
         self._iteration_fn = self._gradients_fn = None

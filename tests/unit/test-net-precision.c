@@ -169,13 +169,58 @@ static void named_layers_stay_f32(void)
     ferry_net_close(bf16);
 }
 
-static void nets_that_run_backward_stay_f32(void)
+/* By the option only: FERRY_PRECISION does not change what trains. */
+static void nets_that_run_backward_stay_f32_by_default(void)
 {
-    ferry_net *f32 = open_with(CHAIN, FERRY_PRECISION_F32, true);
-    ferry_net *bf16 = open_with(CHAIN, FERRY_PRECISION_BF16, true);
+    ferry_net *f32 = open_with(CHAIN, FERRY_PRECISION_F32, true), *by_environment;
 
-    CU_ASSERT(is_equal(f32, bf16));
-    CU_ASSERT_STRING_EQUAL(precision_of(bf16, "i"), "f32");
+    setenv("FERRY_PRECISION", "bf16", 1);
+    by_environment = open_with(CHAIN, FERRY_PRECISION_DEFAULT, true);
+    unsetenv("FERRY_PRECISION");
+    CU_ASSERT(is_equal(f32, by_environment));
+    CU_ASSERT_STRING_EQUAL(precision_of(by_environment, "i"), "f32");
+    ferry_net_close(f32);
+    ferry_net_close(by_environment);
+}
+
+/* The largest difference of a parameter's gradients, relative to its largest gradient. */
+static double gradients_apart(ferry_net *a, ferry_net *b, int layer)
+{
+    ferry_blob *of_a = ferry_net_param_at(a, layer, 0), *of_b = ferry_net_param_at(b, layer, 0);
+    const float *x = ferry_blob_host_diff(of_a), *y = ferry_blob_host_diff(of_b);
+    double most = 0, largest = 0;
+
+    CU_ASSERT_FATAL(x && y);
+    for (int64_t i = 0; i < ferry_blob_element_count(of_a); i++) {
+        most = fmax(most, fabs((double)x[i] - (double)y[i]));
+        largest = fmax(largest, fabs((double)x[i]));
+    }
+    CU_ASSERT(largest > 0);
+    return most / largest;
+}
+
+static void nets_that_run_backward_round_their_gradients_factors(void)
+{
+    static const char text[] = CHAIN LAYER("l", "Power", "bottom: 'y'", "z",
+                                           "loss_weight: 1 power_param { power: 2 }");
+    ferry_net *f32 = open_with(text, FERRY_PRECISION_F32, true);
+    ferry_net *bf16 = open_with(text, FERRY_PRECISION_BF16, true);
+    ferry_net_layer_info info = { .struct_size = sizeof info };
+    bool rounds;
+
+    CU_ASSERT_EQUAL(ferry_net_backward(f32), 0);
+    CU_ASSERT_EQUAL(ferry_net_backward(bf16), 0);
+    CU_ASSERT_EQUAL(ferry_net_get_layer_info(f32, 3, &info), 0);
+    CU_ASSERT_STRING_EQUAL(info.backward_precision, "f32");
+    CU_ASSERT_EQUAL(ferry_net_get_layer_info(bf16, 3, &info), 0);
+    CU_ASSERT_STRING_EQUAL(info.name, "i");
+    rounds = !strcmp(info.backward_precision, "bf16");
+    for (int layer = 1; layer <= 3; layer += 2) {
+        double apart = gradients_apart(f32, bf16, layer);
+
+        /* before ReLU, an element near 0 may have another sign */
+        CU_ASSERT(rounds ? apart > 1e-6 && apart < (layer == 1 ? 0.25 : 0x1p-6) : apart < 1e-5);
+    }
     ferry_net_close(f32);
     ferry_net_close(bf16);
 }
@@ -241,7 +286,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(each_element_is_within_its_bound),
     FERRY_TEST(layers_report_their_precision),
     FERRY_TEST(named_layers_stay_f32),
-    FERRY_TEST(nets_that_run_backward_stay_f32),
+    FERRY_TEST(nets_that_run_backward_stay_f32_by_default),
+    FERRY_TEST(nets_that_run_backward_round_their_gradients_factors),
     FERRY_TEST(new_weights_are_rounded_again),
     FERRY_TEST(the_environment_sets_the_default_precision),
     FERRY_TEST(bad_precisions_are_refused),

@@ -29,6 +29,7 @@ static const char text[] =
 #define WEIGHTS 6
 
 static char folder[64];
+static ferry_precision precision; /* of the solver's options */
 
 static void enter(void)
 {
@@ -52,6 +53,7 @@ static int try_open(ferry_solver **out)
 {
     ferry_solver_options o = { .struct_size = sizeof o, .text = text, .text_size = strlen(text) };
 
+    o.precision = precision;
     *out = NULL;
     return ferry_solver_open(fx_device(), "small.prototxt", &o, out);
 }
@@ -140,6 +142,14 @@ static void every_allocation_of_a_step_may_fail(void)
     leave();
 }
 
+static void every_allocation_may_fail_with_factors_of_bf16(void)
+{
+    precision = FERRY_PRECISION_BF16;
+    every_allocation_of_opening_may_fail();
+    every_allocation_of_a_step_may_fail();
+    precision = FERRY_PRECISION_DEFAULT;
+}
+
 static void every_allocation_of_a_snapshot_may_fail(void)
 {
     float wanted[WEIGHTS];
@@ -219,6 +229,7 @@ static void every_allocation_of_an_exact_restore_may_fail(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(every_allocation_of_opening_may_fail),
     FERRY_TEST(every_allocation_of_a_step_may_fail),
+    FERRY_TEST(every_allocation_may_fail_with_factors_of_bf16),
     FERRY_TEST(every_allocation_of_a_snapshot_may_fail),
     FERRY_TEST(every_allocation_of_a_restore_may_fail),
     FERRY_TEST(every_allocation_of_an_exact_restore_may_fail),

@@ -120,16 +120,19 @@ static json_t *json_layer(const struct timing *t, const ferry_net_layer_info *in
                   "share", share_of(t, info), "bytes_moved", (json_int_t)info->bytes_moved,
                   "gflops", gflops_of(info->flops, info->ms));
 
+    if (layer && *info->precision)
+        json_object_set_new(layer, "precision", json_string(info->precision));
     if (layer && t->on_device)
         json_object_set_new(layer, "device_ms",
                             json_real(info->device_ms + info->backward_device_ms));
     if (layer && t->backward && info->needs_backward)
         json_object_set_new(layer, "backward",
-                            json_pack("{s:s, s:f, s:I, s:f}", "tier",
+                            json_pack("{s:s, s:f, s:I, s:f, s:s}", "tier",
                                       ferry_operation_tier_name(info->backward_tier), "ms",
                                       info->backward_ms, "bytes_moved",
                                       (json_int_t)info->backward_bytes_moved, "gflops",
-                                      gflops_of(info->backward_flops, info->backward_ms)));
+                                      gflops_of(info->backward_flops, info->backward_ms),
+                                      "precision", info->backward_precision));
     return layer;
 }
 
@@ -180,7 +183,7 @@ static int show_json(const struct timing *t, const ferry_net *net)
 }
 
 /* The maximum number of columns of the table, which depends on the options. */
-#define MOST_COLUMNS 11
+#define MOST_COLUMNS 12
 
 struct columns {
     const char *at[MOST_COLUMNS];
@@ -205,6 +208,18 @@ static void put_titles(struct columns *c, const struct timing *t)
     put(c, true, ">share");
     put(c, true, ">moved");
     put(c, true, ">GFLOP/s");
+    put(c, true, "precision");
+}
+
+/* The precision of a layer's products: of both passes if they differ, "-" without one. */
+static const char *precision_of(const struct timing *t, const ferry_net_layer_info *info,
+                                char *both, size_t size)
+{
+    if (!t->backward || !*info->backward_precision ||
+        !strcmp(info->precision, info->backward_precision))
+        return *info->precision ? info->precision : "-";
+    snprintf(both, size, "%s, %s", info->precision, info->backward_precision);
+    return both;
 }
 
 /* Adds a row; device time, bytes and operations are those of both passes. */
@@ -215,7 +230,7 @@ static bool show_layer(const struct timing *t, struct tool_table *table,
                            ? ferry_operation_tier_name(info->backward_tier)
                            : "-";
     double flops = info->flops + info->backward_flops;
-    char ms[32], back_ms[32], device_ms[32], share[32], moved[32], gflops[32] = "";
+    char ms[32], back_ms[32], device_ms[32], share[32], moved[32], gflops[32] = "", both[32];
     struct columns c = { { info->name, info->type, info->device, tier_of(info), ms }, 5 };
 
     snprintf(ms, sizeof ms, "%.3f", info->ms);
@@ -231,6 +246,7 @@ static bool show_layer(const struct timing *t, struct tool_table *table,
     put(&c, true, share);
     put(&c, true, moved);
     put(&c, true, gflops);
+    put(&c, true, precision_of(t, info, both, sizeof both));
     return tool_table_add(table, c.at);
 }
 

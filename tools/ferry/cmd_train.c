@@ -14,7 +14,7 @@
 struct training {
     const struct tool_command *self;
     const char *solver, *weights, *snapshot, *resume, *log_path, *place, *layers, *level;
-    const char *allow_write, *max_bytes;
+    const char *allow_write, *max_bytes, *precision;
     struct net_list stages;
     struct train_log log;
     bool mpi, weights_partial, recompute, fake_quantize;
@@ -161,7 +161,10 @@ static int open_solver(const struct training *t, ferry_device *dev, ferry_solver
                                .fake_quantize = t->fake_quantize };
 
     int64_t level = 0;
-    int status = tool_parse_number(t->self, "--level", t->level, INT_MIN, INT_MAX, &level);
+    int status = net_precision(t->self, t->precision, &o.precision);
+
+    if (status == TOOL_OK)
+        status = tool_parse_number(t->self, "--level", t->level, INT_MIN, INT_MAX, &level);
 
     o.team = t->ranks.mpi ? &t->ranks.team : NULL;
     o.weights = &t->weights;
@@ -231,6 +234,7 @@ int cmd_train(const struct tool_command *self, int argc, char **argv)
         { "--mpi", NULL, &t.mpi, NULL },
         { "--recompute", NULL, &t.recompute, NULL },
         { "--fake-quantize", NULL, &t.fake_quantize, NULL },
+        { "--precision", NULL, NULL, &t.precision },
         { NULL, NULL, NULL, NULL },
     };
     int n, status;

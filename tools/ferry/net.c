@@ -124,14 +124,14 @@ static int open_given(const struct net_request *r, ferry_device *dev, ferry_net_
     return status;
 }
 
-static int precision_of(const struct net_request *r, ferry_precision *out)
+int net_precision(const struct tool_command *self, const char *given, ferry_precision *out)
 {
-    if (!r->precision)
+    if (!given)
         return TOOL_OK;
-    if (strcmp(r->precision, "f32") && strcmp(r->precision, "bf16"))
-        return tool_error(TOOL_USAGE, "%s: --precision %s: expected f32 or bf16", r->self->name,
-                          r->precision);
-    *out = strcmp(r->precision, "f32") ? FERRY_PRECISION_BF16 : FERRY_PRECISION_F32;
+    if (strcmp(given, "f32") && strcmp(given, "bf16"))
+        return tool_error(TOOL_USAGE, "%s: --precision %s: expected f32 or bf16", self->name,
+                          given);
+    *out = strcmp(given, "f32") ? FERRY_PRECISION_BF16 : FERRY_PRECISION_F32;
     return TOOL_OK;
 }
 
@@ -148,7 +148,7 @@ int net_open_on(const struct net_request *r, ferry_device *dev, ferry_net **out)
     int status = phase_of(r->phase, &o.phase);
 
     if (status == TOOL_OK)
-        status = precision_of(r, &o.precision);
+        status = net_precision(r->self, r->precision, &o.precision);
     if (status == TOOL_OK)
         status = tool_parse_number(r->self, "--level", r->level, INT_MIN, INT_MAX, &level);
     o.level = (int)level;

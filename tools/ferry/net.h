@@ -47,6 +47,8 @@ struct net_request {
     const struct net_list *inputs; /* its inputs, which may replace data layers; or NULL */
 };
 
+/* Sets *out by --precision, unless `given` is NULL. Returns an exit status. */
+int net_precision(const struct tool_command *self, const char *given, ferry_precision *out);
 /*
  * Calls ferry_io_set_max_bytes with the value of --max-bytes; NULL: not given. Returns an exit
  * status.

@@ -234,9 +234,10 @@ static json_t *json_layers(const struct run *run, const ferry_net *net)
             json_object_set_new(one, "segment", json_integer(info.segment));
         if (one && run->backward && info.needs_backward)
             json_object_set_new(one, "backward",
-                                json_pack("{s:s, s:i}", "tier",
+                                json_pack("{s:s, s:i, s:s}", "tier",
                                           ferry_operation_tier_name(info.backward_tier),
-                                          "operations", info.backward_operations));
+                                          "operations", info.backward_operations, "precision",
+                                          info.backward_precision));
         json_array_append_new(list, one);
     }
     return list;
@@ -252,10 +253,10 @@ static const char *back_tier(const ferry_net_layer_info *info)
 
 static int show_report(const struct run *run, const ferry_net *net)
 {
-    static const char *const headings[] = { "layer",   "type",        "device",
-                                            "tier",    ">operations", "precision",
-                                            "weights", "backward",    ">operations" };
-    struct tool_table *table = tool_table_create(headings, run->backward ? 9 : 7);
+    static const char *const headings[] = { "layer",   "type",     "device",      "tier",
+                                            ">operations", "precision", "weights",
+                                            "backward", ">operations", "precision" };
+    struct tool_table *table = tool_table_create(headings, run->backward ? 10 : 7);
     bool good = table != NULL;
 
     for (int i = 0; good && i < ferry_net_layer_count(net); i++) {
@@ -271,7 +272,10 @@ static int show_report(const struct run *run, const ferry_net *net)
                                                             operations,
                                                             *info.precision ? info.precision : "-",
                                                             *info.weights ? info.weights : "-",
-                                                            back_tier(&info), back });
+                                                            back_tier(&info), back,
+                                                            *info.backward_precision
+                                                                ? info.backward_precision
+                                                                : "-" });
     }
     if (good)
         tool_table_print(table, tool_width());

@@ -28,13 +28,20 @@ static int64_t sums_of(const struct cpu_op *p)
     return p->op.params.window.group * g->m * g->n;
 }
 
+/* The floats of a row of a block's pairs: not a power of two. */
+static int64_t rounded_row(const struct cpu_gemm *g)
+{
+    return rounded(cut(g->k, 2)) + 16;
+}
+
 /* Rounds a number of floats up to a multiple of a cache line. */
 static int64_t room_of_chunk(const struct cpu_op *p)
 {
     const struct cpu_gemm *g = &p->plan.weights.gemm;
 
     return rounded(sums_of(p)) + rounded(cpu_gemm_packed(g)) +
-           (int64_t)(cpu_gemm_workspace(g) / sizeof(float));
+           (int64_t)(cpu_gemm_workspace(g) / sizeof(float)) +
+           (g->form == CPU_GEMM_BF16_PAIRS ? g->panel * rounded_row(g) : 0);
 }
 
 /* Whether rows of the wide image are planes that can be read in place. */
@@ -84,6 +91,10 @@ static void plan_product(struct cpu_op *p)
     p->plan.weights.block = least(p->plan.weights.block, (lines + chunks - 1) / chunks);
     g->k = p->plan.weights.block * w->out[2];
     g->k_line = w->out[2];
+    if (cpu_op_takes_pairs(p) && w->y[4] <= 1 && cpu_gemm_has_pairs(g)) {
+        g->form = CPU_GEMM_BF16_PAIRS;
+        p->answer.math = FERRY_MATH_BF16;
+    }
     cpu_gemm_plan(g, p->loops, chunks > 1 ? 1 : p->threads);
     p->answer.workspace_bytes = (uint64_t)(chunks * room_of_chunk(p)) * sizeof(float);
 }
@@ -163,6 +174,54 @@ static int64_t reach(const struct cpu_gemm_run *r, int64_t batch, int64_t first,
     return rows;
 }
 
+/* The positions of the narrow image in a line of a block. */
+static const float *narrow_line(const struct joining *s, int64_t i)
+{
+    const struct cpu_window *w = s->window;
+    int64_t line = s->line + i, plane = line / w->out[1];
+
+    return s->narrow + plane / w->out[0] * w->y[0] + plane % w->out[0] * w->y[2] +
+           line % w->out[1] * w->y[3];
+}
+
+/* The number of lines from line i of the block on that are contiguous in the narrow image. */
+static int64_t contiguous(const struct joining *s, int64_t i)
+{
+    const struct cpu_window *w = s->window;
+
+    return w->y[3] == w->out[2] ? least(s->lines - i, w->out[1] - (s->line + i) % w->out[1]) : 1;
+}
+
+/*
+ * The same as pack_block, as pairs of positions: rows of the narrow image are rounded, and their
+ * pairs are then packed like floats.
+ */
+static void pack_pairs(const struct joining *s, float *packed, float *room)
+{
+    const struct cpu_gemm *g = &s->op->plan.weights.gemm;
+    int64_t row = rounded_row(g), width = s->window->out[2], n;
+    struct cpu_gemm one = *g;
+
+    one.form = CPU_GEMM_FLOATS;
+    one.k = cut(g->k, 2);
+    one.panels = 1;
+    for (int64_t p = 0; p < g->panels; p++, packed += cpu_gemm_floats(g, g->k, g->panel)) {
+        one.n = least(g->n - p * g->panel, g->panel);
+        for (int64_t i = 0; i < s->lines; i += n) {
+            const float *from = narrow_line(s, i) + p * g->panel * s->window->y[1];
+
+            n = contiguous(s, i);
+            for (int64_t j = 0; j < one.n; j++)
+                s->op->pairs->round_row(from + j * s->window->y[1], n * width,
+                                        (char *)(room + j * row) + 2 * i * width);
+        }
+        for (int64_t j = 0; j < one.n; j++)
+            memset((char *)(room + j * row) + 2 * s->lines * width, 0,
+                   (size_t)(4 * one.k - 2 * s->lines * width));
+        cpu_gemm_pack(&one, 0, one.k, room, 1, row, packed);
+    }
+}
+
 /* Packs the block's positions of the narrow image as columns. Returns 0 after the last line. */
 static void pack_block(const struct joining *s, float *packed)
 {
@@ -172,14 +231,8 @@ static void pack_block(const struct joining *s, float *packed)
 
     if (s->lines < s->op->plan.weights.block)
         memset(packed, 0, (size_t)cpu_gemm_packed(g) * sizeof(*packed));
-    for (int64_t i = 0; i < s->lines; i++) {
-        int64_t line = s->line + i;
-
-        cpu_gemm_pack(g, i * width, width,
-                      s->narrow + line / w->out[1] / w->out[0] * w->y[0] +
-                          line / w->out[1] % w->out[0] * w->y[2] + line % w->out[1] * w->y[3],
-                      w->y[4], w->y[1], packed);
-    }
+    for (int64_t i = 0; i < s->lines; i++)
+        cpu_gemm_pack(g, i * width, width, narrow_line(s, i), w->y[4], w->y[1], packed);
 }
 
 /* ---- chunks --------------------------------------------------------------------------------- */
@@ -191,6 +244,7 @@ static void join_block(struct workers *workers, const struct joining *s, float *
     float *packed = s->room + rounded(sums_of(s->op));
     struct cpu_gemm_run r = { .plan = g,
                               .loops = s->op->loops,
+                              .pairs = s->op->pairs,
                               .b = packed,
                               .reach = s->op->plan.weights.is_in_place ? reach : NULL,
                               .bring = bring,
@@ -200,7 +254,10 @@ static void join_block(struct workers *workers, const struct joining *s, float *
                               .y_column = 1,
                               .scratch = packed + rounded(cpu_gemm_packed(g)) };
 
-    pack_block(s, packed);
+    if (g->form == CPU_GEMM_BF16_PAIRS)
+        pack_pairs(s, packed, r.scratch + cpu_gemm_workspace(g) / sizeof(float));
+    else
+        pack_block(s, packed);
     if (!is_first) {
         r.step[r.steps++] = (struct cpu_step){ .step = FERRY_STEP_ADD, .a = 1 };
         r.add = sums;

@@ -40,16 +40,23 @@
 /* The depth of a block of k: complete lines per block, or complete blocks per line. */
 static int64_t depth_of(const struct cpu_gemm *g)
 {
-    int64_t lines;
+    bool is_pairs = g->form == CPU_GEMM_BF16_PAIRS;
+    int64_t lines, most, block;
 
     if (g->k == 0)
         return 1;
-    if (g->k_line == 0 || g->k_line == g->k)
-        return cut(g->k, cut(g->k, TILE_MOST_DEPTH));
+    if (g->k_line == 0 || g->k_line == g->k) {
+        block = cut(g->k, cut(g->k, TILE_MOST_DEPTH));
+        return block + (is_pairs && block % 2 && block < g->k);
+    }
     if (g->k_line > TILE_MOST_DEPTH)
         return cut(g->k_line, cut(g->k_line, TILE_MOST_DEPTH));
     lines = g->k / g->k_line;
-    return cut(lines, cut(lines, TILE_MOST_DEPTH / g->k_line)) * g->k_line;
+    most = TILE_MOST_DEPTH / g->k_line;
+    block = cut(lines, cut(lines, most));
+    if (is_pairs && g->k_line % 2 && block % 2 && block < lines && most > 1)
+        block += block < most ? 1 : -1;
+    return block * g->k_line;
 }
 
 /*
@@ -67,19 +74,18 @@ static bool fills_tiles(const struct cpu_gemm *g, int64_t rows)
     return line > 0 && 100 * cut(line, rows) * rows <= most * line;
 }
 
-/* Whether each block of k but the last one has an even number of elements. */
-static bool has_even_blocks(const struct cpu_gemm *g)
+bool cpu_gemm_has_pairs(const struct cpu_gemm *g)
 {
-    int64_t depth = depth_of(g);
+    struct cpu_gemm with = *g;
+    int64_t depth;
 
+    with.form = CPU_GEMM_BF16_PAIRS;
+    depth = depth_of(&with);
     return g->k <= depth || (depth % 2 == 0 && (g->k_line <= depth || g->k_line % 2 == 0));
 }
 
-enum cpu_gemm_form cpu_gemm_form(const struct cpu_gemm *g, const struct cpu_loops *loops,
-                                 const struct cpu_pairs *pairs)
+enum cpu_gemm_form cpu_gemm_form(const struct cpu_gemm *g, const struct cpu_loops *loops)
 {
-    if (pairs && has_even_blocks(g))
-        return CPU_GEMM_BF16_PAIRS;
     return loops->micro_of_bf16 && g->m <= FEW_ROWS ? CPU_GEMM_BF16 : CPU_GEMM_FLOATS;
 }
 
@@ -365,7 +371,8 @@ static int64_t find_rows(const struct task *task, int64_t first, int64_t rows,
     const struct cpu_gemm_run *r = task->run;
 
     if (r->a) {
-        tile->a = r->a + task->batch * r->a_batch + first * r->a_row + task->k;
+        tile->a = r->a + task->batch * r->a_batch + first * r->a_row +
+                  (r->has_pairs ? task->k / 2 : task->k);
         tile->a_row = r->a_row;
         return rows;
     }
@@ -423,7 +430,8 @@ static bool can_go_on(const struct cpu_gemm_run *r)
 {
     const struct cpu_gemm *g = r->plan;
 
-    return r->stores && g->form != CPU_GEMM_BF16_PAIRS && g->k <= SHORT_SUMS && g->depth == g->k &&
+    return r->stores && (g->form != CPU_GEMM_BF16_PAIRS || r->has_pairs) && g->k <= SHORT_SUMS &&
+           g->depth == g->k &&
            (!r->place || g->m_line > 0);
 }
 
@@ -476,7 +484,7 @@ static void do_tiles(const struct task *task, int64_t first, int64_t rows, int64
         tile->tiles = 1;
         if (goes_on && lie >= 2 * place->rows)
             join_tiles(task, place, least(alike, lie / place->rows), tile);
-        if (g->form == CPU_GEMM_BF16_PAIRS)
+        if (g->form == CPU_GEMM_BF16_PAIRS && !task->run->has_pairs)
             multiply_pairs(task, place, tile);
         else
             multiply_tile(task, place, tile);
@@ -502,7 +510,7 @@ static void do_rows(const struct task *task)
     struct cpu_tile tile = { .first = task->k == 0,
                              .tiles = 1,
                              .spans = 1,
-                             .span = task->depth,
+                             .span = task->run->has_pairs ? cut(task->depth, 2) : task->depth,
                              .sums = task->sums,
                              .sums_row = g->sums_row,
                              .y = place.y,

@@ -55,6 +55,7 @@ struct cpu_gemm_run {
                       * batches use the same */
     /* The operand a, read in place or gathered. */
     const float *a;         /* NULL: `reach` and `bring` provide it */
+    bool has_pairs;         /* a has pairs of BF16, for that form: rows and strides in floats */
     int64_t a_batch, a_row; /* the strides of a, whose columns are contiguous */
     /*
      * Returns the number of these rows, from the first on, that can be read in place, and sets a,
@@ -95,12 +96,13 @@ struct cpu_gemm_run {
 
 /* Completes a plan whose shape and form are set. */
 void cpu_gemm_plan(struct cpu_gemm *g, const struct cpu_loops *loops, unsigned threads);
+/* Whether blocks of k have whole pairs, as the form of pairs requires. */
+bool cpu_gemm_has_pairs(const struct cpu_gemm *g);
 /*
- * The form for a constant b that may be rounded to BF16, by the shape: floats if BF16 is not
- * faster. `pairs` may be NULL.
+ * The form, without pairs, for a constant b that may be rounded to BF16, by the shape: floats if
+ * BF16 is not faster.
  */
-enum cpu_gemm_form cpu_gemm_form(const struct cpu_gemm *g, const struct cpu_loops *loops,
-                                 const struct cpu_pairs *pairs);
+enum cpu_gemm_form cpu_gemm_form(const struct cpu_gemm *g, const struct cpu_loops *loops);
 /* The form in which the micro-kernel converts a constant b of F16 or BF16; floats if it cannot. */
 enum cpu_gemm_form cpu_gemm_half_form(const struct cpu_gemm *g, const struct cpu_loops *loops,
                                       uint32_t dtype);
@@ -156,7 +158,13 @@ struct cpu_halves {
 void cpu_gemm_pack_halves(struct workers *w, const struct cpu_gemm *g,
                           const struct cpu_halves *halves, int64_t k, int64_t depth,
                           const uint16_t *from, int64_t row, int64_t column, float *packed);
-/* Packs row k of b in the form of floats; its columns are contiguous. */
+/*
+ * Packs row k of b in the form of floats or of pairs; its columns are contiguous. In pairs, the row
+ * after the last one of an odd number is a row of zeros.
+ */
 void cpu_gemm_pack_row(const struct cpu_gemm *g, int64_t k, const float *from, float *packed);
+/* Packs rows k, even, and k + 1 of b in the form of pairs. NULL for the second row: zeros. */
+void cpu_gemm_pack_two(const struct cpu_gemm *g, int64_t k, const float *even, const float *odd,
+                       float *packed);
 
 #endif

@@ -106,13 +106,56 @@ static void round_panel(const struct cpu_gemm *g, int64_t k, int64_t depth, int6
 /* The number of rows of a panel that are rounded at a time. */
 #define ROUNDED 32
 
+/* Packs pairs of consecutive rows, from k on, which is even, whose columns are contiguous. */
+static void pack_twos(const struct cpu_gemm *g, int64_t k, int64_t depth, const float *from,
+                      int64_t row, float *packed)
+{
+    for (int64_t i = 0; i < depth; i += 2, from += 2 * row) {
+        if (i + 1 < depth || k + depth == g->k)
+            cpu_gemm_pack_two(g, k + i, from, i + 1 < depth ? from + row : NULL, packed);
+        else
+            cpu_gemm_pack_row(g, k + i, from, packed);
+    }
+}
+
+/*
+ * Packs rows from k on, which is even, of columns that are contiguous along k: a float's place has
+ * a pair of them.
+ */
+static void pack_pairs(const struct cpu_gemm *g, int64_t k, int64_t depth, const float *from,
+                       int64_t column, float *packed)
+{
+    float room[ROUNDED * TILE_MOST_COLUMNS];
+    int64_t step = cpu_gemm_floats(g, g->k, g->panel);
+
+    for (int64_t p = 0; p < g->panels; p++, packed += step, from += g->panel * column) {
+        int64_t width = cpu_gemm_width(g, p), columns = least(g->n - p * g->panel, width), n;
+
+        for (int64_t i = 0; i < depth; i += n) {
+            n = least(depth - i, 2 * ROUNDED);
+            for (int64_t j = 0; j < columns; j++)
+                cpu_pairs_bf16->round_row(from + j * column + i, n, room + j * ROUNDED);
+            pack_columns(room, ROUNDED, cut(n, 2), columns, width, packed + (k + i) / 2 * width);
+        }
+    }
+}
+
 void cpu_gemm_pack(const struct cpu_gemm *g, int64_t k, int64_t depth, const float *from,
                    int64_t row, int64_t column, float *packed)
 {
     float room[ROUNDED * TILE_MOST_COLUMNS];
+    bool is_pairs = g->form == CPU_GEMM_BF16_PAIRS && k % 2 == 0;
     int64_t step = cpu_gemm_floats(g, g->k, g->panel),
             each = g->form == CPU_GEMM_FLOATS ? depth : ROUNDED;
 
+    if (column == 1 && is_pairs) {
+        pack_twos(g, k, depth, from, row, packed);
+        return;
+    }
+    if (row == 1 && is_pairs && (depth % 2 == 0 || k + depth == g->k)) {
+        pack_pairs(g, k, depth, from, column, packed);
+        return;
+    }
     if (column == 1 && g->form == CPU_GEMM_FLOATS) {
         for (int64_t i = 0; i < depth; i++)
             cpu_gemm_pack_row(g, k + i, from + i * row, packed);
@@ -224,10 +267,43 @@ void cpu_gemm_pack_halves(struct workers *w, const struct cpu_gemm *g,
     workers_run(w, g->panels, 1 + WORKERS_PIECE_BYTES / (4 * g->panel * depth), pack_panels, &a);
 }
 
-/* ---- a row of floats ------------------------------------------------------------------------- */
+/* ---- rows of floats and of pairs ------------------------------------------------------------- */
+
+void cpu_gemm_pack_two(const struct cpu_gemm *g, int64_t k, const float *even, const float *odd,
+                       float *packed)
+{
+    int64_t step = cpu_gemm_floats(g, g->k, g->panel);
+
+    for (int64_t p = 0; p < g->panels; p++, packed += step) {
+        int64_t at = p * g->panel, width = cpu_gemm_width(g, p);
+
+        cpu_pairs_bf16->pack_two(even + at, odd ? odd + at : NULL, least(g->n - at, width), width,
+                                 packed + k / 2 * width);
+    }
+}
+
+static void pack_half(const struct cpu_gemm *g, int64_t k, const float *from, float *packed)
+{
+    int64_t step = cpu_gemm_floats(g, g->k, g->panel);
+
+    if (k + 1 == g->k && k % 2 == 0) {
+        cpu_gemm_pack_two(g, k, from, NULL, packed);
+        return;
+    }
+    for (int64_t p = 0; p < g->panels; p++, packed += step) {
+        int64_t at = p * g->panel, width = cpu_gemm_width(g, p);
+
+        cpu_pairs_bf16->pack_half(from + at, k % 2, least(g->n - at, width), width,
+                                  packed + k / 2 * width);
+    }
+}
 
 void cpu_gemm_pack_row(const struct cpu_gemm *g, int64_t k, const float *from, float *packed)
 {
+    if (g->form == CPU_GEMM_BF16_PAIRS) {
+        pack_half(g, k, from, packed);
+        return;
+    }
     for (int64_t p = 0; p < g->panels; p++) {
         int64_t width = cpu_gemm_width(g, p), columns = least(g->n - p * g->panel, width), j = 0;
         float *to = packed + p * g->panel * g->k + k * width;

@@ -143,6 +143,15 @@ struct cpu_pairs {
      * become 0. Returns the floats of a row.
      */
     int64_t (*round)(const struct cpu_tile *tile, int64_t rows, float *to, int64_t to_row);
+    /* Rounds n contiguous floats; a zero follows if n is odd. */
+    void (*round_row)(const float *x, int64_t n, void *to);
+    /*
+     * Packs rows k, even, and k + 1 of b, of n columns, as pairs of a panel of `width` columns,
+     * with zeros after column n. NULL for the second row: zeros.
+     */
+    void (*pack_two)(const float *even, const float *odd, int64_t n, int64_t width, float *to);
+    /* Packs one of the rows: the other one's numbers in `to` stay. */
+    void (*pack_half)(const float *row, bool is_odd, int64_t n, int64_t width, float *to);
 };
 
 /* The loops of an instruction set; they exist for every set that can be selected. */

@@ -286,6 +286,10 @@ static int batched_gemm_plan(struct cpu_op *p)
     g->m = y->shape[1];
     g->n = y->shape[2];
     g->k = p->op.in[0].shape[2];
+    if (p->op.kind == FERRY_OP_INNER_PRODUCT && cpu_op_takes_pairs(p) && cpu_gemm_has_pairs(g)) {
+        g->form = CPU_GEMM_BF16_PAIRS;
+        p->answer.math = FERRY_MATH_BF16;
+    }
     plan_product(p, 0, p->op.in[1].shape[0]);
     return 0;
 }
@@ -325,6 +329,7 @@ static void batched_gemm_multiply(struct cpu_device *d, const struct cpu_op *p,
                          .a_column = op->in[0].stride[2] };
     struct cpu_gemm_run r = { .plan = &p->plan.matrix.gemm,
                               .loops = p->loops,
+                              .pairs = p->pairs,
                               .b = args->packed,
                               .bring = bring,
                               .y_batch = op->out[0].stride[0],

@@ -173,6 +173,8 @@ void cpu_op_pack_or_not(struct cpu_op *p, uint32_t input, uint64_t packed, uint6
  * flag of BF16.
  */
 void cpu_op_choose_form(struct cpu_op *p, struct cpu_gemm *g);
+/* Whether both factors of a product may be rounded to pairs of BF16, and the plugin has them. */
+bool cpu_op_takes_pairs(const struct cpu_op *p);
 /* Sets in the answer that x and y are fastest with channels last. */
 void cpu_op_prefer_channels_last(struct cpu_op *p);
 

@@ -91,12 +91,19 @@ static uint64_t form_of(const struct cpu_op *p)
     return 0;
 }
 
+bool cpu_op_takes_pairs(const struct cpu_op *p)
+{
+    return p->pairs && (p->op.math & FERRY_MATH_BF16);
+}
+
 void cpu_op_choose_form(struct cpu_op *p, struct cpu_gemm *g)
 {
-    if (!(p->op.math & FERRY_MATH_BF16) || p->op.pass != FERRY_PASS_FORWARD ||
-        !(p->op.constants & 2))
-        return;
-    g->form = cpu_gemm_form(g, p->loops, p->pairs);
+    bool is_constant = p->op.pass == FERRY_PASS_FORWARD && (p->op.constants & 2);
+
+    if (cpu_op_takes_pairs(p) && cpu_gemm_has_pairs(g))
+        g->form = CPU_GEMM_BF16_PAIRS;
+    else if ((p->op.math & FERRY_MATH_BF16) && is_constant)
+        g->form = cpu_gemm_form(g, p->loops);
     if (g->form != CPU_GEMM_FLOATS)
         p->answer.math |= FERRY_MATH_BF16;
 }

@@ -66,7 +66,59 @@ TARGET static int64_t NAME(round)(const struct cpu_tile *t, int64_t rows, float 
     return (count + 1) / 2;
 }
 
-static const struct cpu_pairs pairs = { .micro = NAME(micros), .round = NAME(round) };
+TARGET static void NAME(round_row)(const float *x, int64_t n, void *to)
+{
+    NAME(round_span)(x, n, to);
+    if (n % 2)
+        memset((char *)to + 2 * n, 0, 2);
+}
+
+TARGET static void NAME(pack_two)(const float *even, const float *odd, int64_t n, int64_t width,
+                                  float *to)
+{
+    /* numbers i and 16 + i for place i */
+    const __m512i order = _mm512_add_epi32(
+        _mm512_set1_epi32(16 << 16),
+        _mm512_mullo_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+                           _mm512_set1_epi32(0x10001)));
+
+    for (int64_t i = 0; i < width; i += LANES) {
+        const __mmask16 some =
+            (__mmask16)(n - i >= LANES ? 0xffffu : n > i ? (1u << (n - i)) - 1 : 0);
+        const __m512 low = _mm512_maskz_loadu_ps(some, even + i);
+        const __m512 high = odd ? _mm512_maskz_loadu_ps(some, odd + i) : _mm512_setzero_ps();
+        __m512i y;
+
+        __asm__("vcvtne2ps2bf16 %1, %2, %0" : "=v"(y) : "v"(low), "v"(high));
+        _mm512_storeu_si512(to + i, _mm512_permutexvar_epi16(order, y));
+    }
+}
+
+TARGET static void NAME(pack_half)(const float *row, bool is_odd, int64_t n, int64_t width,
+                                   float *to)
+{
+    const __mmask32 own = is_odd ? 0xaaaaaaaau : 0x55555555u;
+    const __m128i shift = _mm_cvtsi32_si128(is_odd ? 16 : 0);
+
+    for (int64_t i = 0; i < width; i += LANES) {
+        const __mmask16 some =
+            (__mmask16)(n - i >= LANES ? 0xffffu : n > i ? (1u << (n - i)) - 1 : 0);
+        const __m512 x = _mm512_maskz_loadu_ps(some, row + i);
+        const __m512i old = _mm512_loadu_si512(to + i);
+        __m256i y;
+
+        __asm__("vcvtneps2bf16 %1, %0" : "=v"(y) : "v"(x));
+        _mm512_storeu_si512(
+            to + i,
+            _mm512_mask_mov_epi16(old, own, _mm512_sll_epi32(_mm512_cvtepu16_epi32(y), shift)));
+    }
+}
+
+static const struct cpu_pairs pairs = { .micro = NAME(micros),
+                                        .round = NAME(round),
+                                        .round_row = NAME(round_row),
+                                        .pack_two = NAME(pack_two),
+                                        .pack_half = NAME(pack_half) };
 
 const struct cpu_pairs *const cpu_pairs_bf16 = &pairs;
 #else

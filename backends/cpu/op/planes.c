@@ -38,13 +38,19 @@ bool cpu_planes_can(const struct cpu_op *p)
            w->out[1] * w->out[2] >= 8;
 }
 
+/* Whether weights and columns are rounded to pairs of BF16. */
+static bool is_pairs(const struct cpu_op *p)
+{
+    return p->plan.convolution.blocks[0].form == CPU_GEMM_BF16_PAIRS;
+}
+
 /*
  * The floats of a row of the weights: a multiple of a cache line, so that rows are not a power of
  * two apart.
  */
-static int64_t weights_row(int64_t k)
+static int64_t weights_row(const struct cpu_op *p, int64_t k)
 {
-    return rounded(k) + 16;
+    return rounded(is_pairs(p) ? cut(k, 2) : k) + 16;
 }
 
 static uint64_t room(const struct cpu_op *p)
@@ -63,12 +69,15 @@ static void plan_blocks(struct cpu_op *p, int64_t m, int64_t n, int64_t k, bool 
     struct cpu_gemm *g = p->plan.convolution.blocks;
 
     for (int i = 0; i < 2; i++) {
+        g[i].form = cpu_op_takes_pairs(p) ? CPU_GEMM_BF16_PAIRS : CPU_GEMM_FLOATS;
         g[i].batches = 1;
         g[i].m = cuts_rows && i ? last : m;
         g[i].n = !cuts_rows && i ? last : n;
         g[i].k = k;
         cpu_gemm_plan(&g[i], p->loops, 1);
     }
+    p->plan.convolution.gemm.form = g[0].form;
+    p->answer.math = is_pairs(p) ? FERRY_MATH_BF16 : 0;
 }
 
 /* The number of `all` to process at a time, at most `most`, so that the parts have equal sizes. */
@@ -85,7 +94,6 @@ void cpu_planes_plan(struct cpu_op *p)
     int64_t group = p->op.params.window.group, lines = w->out[0] * w->out[1];
     int64_t k = w->channels / group * w->taps, m = w->outputs / group, block;
 
-    p->answer.math = 0;
     if (cpu_winograd_planes_can(p)) {
         p->plan.convolution.method = CPU_CONVOLUTION_WINOGRAD_PLANES;
         cpu_winograd_planes_plan(p);
@@ -97,7 +105,7 @@ void cpu_planes_plan(struct cpu_op *p)
     p->plan.convolution.aside = rounded(block * w->out[2]);
     plan_blocks(p, m, block * w->out[2], k, false,
                 (lines - (lines - 1) / block * block) * w->out[2]);
-    cpu_op_pack_or_not(p, 1, (uint64_t)(w->outputs * weights_row(k)) * sizeof(float),
+    cpu_op_pack_or_not(p, 1, (uint64_t)(w->outputs * weights_row(p, k)) * sizeof(float),
                        p->threads * room(p));
     p->answer.epilogue = p->op.n_epilogue;
 }
@@ -147,7 +155,7 @@ void cpu_spread_plan(struct cpu_op *p)
     p->plan.convolution.aside = rounded(block * w->taps * places);
     plan_blocks(p, block * w->taps, places, k, true,
                 (channels - (channels - 1) / block * block) * w->taps);
-    cpu_op_pack_or_not(p, 1, (uint64_t)(w->channels * w->taps * weights_row(k)) * sizeof(float),
+    cpu_op_pack_or_not(p, 1, (uint64_t)(w->channels * w->taps * weights_row(p, k)) * sizeof(float),
                        p->threads * room(p));
 }
 
@@ -170,21 +178,33 @@ static bool is_packed_row(const struct cpu_window *v, const int64_t *wide)
            wide[1] == v->taps;
 }
 
+/* The length of the parts of PACK_TOGETHER rows that are brought before they are rounded. */
+#define PART 64
+
+/* Stores elements i … i + n − 1 of a row, of which i is even. */
+static void put(const struct cpu_op *p, const float *from, int64_t i, int64_t n, float *row)
+{
+    if (is_pairs(p))
+        p->pairs->round_row(from, n, row + i / 2);
+    else
+        memcpy(row + i, from, (size_t)n * sizeof *row);
+}
+
 /* Packs the rows of outputs o … o + n − 1 of one group. */
 static void pack_outputs(const struct packing *s, int64_t o, int64_t n)
 {
     const struct cpu_window *v = &s->op->plan.convolution.window;
     const int64_t *wide = s->op->plan.convolution.w;
     int64_t group = s->op->op.params.window.group, all = v->channels / group * v->taps;
-    int64_t outputs = v->outputs / group, row = weights_row(all);
+    int64_t outputs = v->outputs / group, row = weights_row(s->op, all);
     const float *from = s->w + s->op->plan.convolution.w_first +
                         o / outputs * s->op->plan.convolution.w_group + o % outputs * wide[0];
-    float *to = s->packed + o * row;
+    float *to = s->packed + o * row, part[PACK_TOGETHER][PART];
     struct cpu_tap t = { 0, { 0 } };
 
     if (is_packed_row(v, wide)) {
         for (int64_t k = 0; k < n; k++)
-            memcpy(to + k * row, from + k * wide[0], (size_t)all * sizeof *to);
+            put(s->op, from + k * wide[0], 0, all, to + k * row);
         return;
     }
     for (int64_t i = 0; i < all; i++, tap_next(v, &t)) {
@@ -192,7 +212,9 @@ static void pack_outputs(const struct packing *s, int64_t o, int64_t n)
             from + t.channel * wide[1] + t.at[0] * wide[2] + t.at[1] * wide[3] + t.at[2] * wide[4];
 
         for (int64_t k = 0; k < n; k++)
-            to[k * row + i] = at[k * wide[0]];
+            part[k][i % PART] = at[k * wide[0]];
+        for (int64_t k = 0; k < n && (i % PART == PART - 1 || i == all - 1); k++)
+            put(s->op, part[k], i / PART * PART, i % PART + 1, to + k * row);
     }
 }
 
@@ -216,8 +238,8 @@ static void pack_spread_rows(const struct packing *s, int64_t first, int64_t cou
     const struct cpu_window *v = &s->op->plan.convolution.window;
     const int64_t *wide = s->op->plan.convolution.w;
     int64_t group = s->op->op.params.window.group, channels = v->channels / group;
-    int64_t k = v->outputs / group, row = weights_row(k);
-    float *to = s->packed + first * row;
+    int64_t k = v->outputs / group, row = weights_row(s->op, k);
+    float *to = s->packed + first * row, part[PACK_TOGETHER][PART];
     const float *from[PACK_TOGETHER];
     struct cpu_tap t = tap_of(v, first);
 
@@ -225,9 +247,12 @@ static void pack_spread_rows(const struct packing *s, int64_t first, int64_t cou
         from[i] = s->w + t.channel / channels * s->op->plan.convolution.w_group +
                   t.channel % channels * wide[0] + t.at[0] * wide[2] + t.at[1] * wide[3] +
                   t.at[2] * wide[4];
-    for (int64_t j = 0; j < k; j++)
+    for (int64_t j = 0; j < k; j++) {
         for (int64_t i = 0; i < count; i++)
-            to[i * row + j] = from[i][j * wide[1]];
+            part[i][j % PART] = from[i][j * wide[1]];
+        for (int64_t i = 0; i < count && (j % PART == PART - 1 || j == k - 1); i++)
+            put(s->op, part[i], j / PART * PART, j % PART + 1, to + i * row);
+    }
 }
 
 /* Packs one row for each channel of y and tap, with the channels of x. */
@@ -289,8 +314,10 @@ static struct cpu_gemm_run product_of(const struct blocks *s, const struct block
 {
     return (struct cpu_gemm_run){ .plan = &s->op->plan.convolution.blocks[b->is_last],
                                   .loops = s->op->loops,
+                                  .pairs = s->op->pairs,
                                   .b = b->packed,
                                   .a = s->w + row * s->w_row,
+                                  .has_pairs = is_pairs(s->op),
                                   .a_row = s->w_row,
                                   .y_column = 1,
                                   .scratch = b->scratch };
@@ -308,6 +335,11 @@ static void bring(const struct blocks *s, const struct block *b, int64_t first, 
     for (int64_t tap = 0; tap < w->taps; tap++, tap_next(w, &t)) {
         const struct cpu_sight sight = sight_of(w, &places, lines, &t, 0, w->out[2]);
 
+        if (w->taps == 1 && sight.lines == lines && sight.is_whole &&
+            (sight.pitch == sight.n || lines == 1)) {
+            cpu_gemm_pack(g, 0, g->k, x + sight.at, w->x[1], 1, b->packed);
+            return;
+        }
         for (int64_t k = tap; k < g->k; k += w->taps) {
             if (sight.lines == lines && sight.is_whole && (sight.pitch == sight.n || lines == 1)) {
                 cpu_gemm_pack_row(g, k, x + k / w->taps * w->x[1] + sight.at, b->packed);
@@ -370,8 +402,7 @@ static void do_spread(void *arg, int64_t task, unsigned slot)
     const float *x = s->x + b.image * w->y[0] + b.group * g->k * w->y[1];
     struct cpu_gemm_run r = product_of(s, &b, first * w->taps);
 
-    for (int64_t k = 0; k < g->k; k++)
-        cpu_gemm_pack_row(g, k, x + k * w->y[1], b.packed);
+    cpu_gemm_pack(g, 0, g->k, x, w->y[1], 1, b.packed);
     r.y = b.aside;
     r.y_row = g->n;
     cpu_gemm_do(NULL, &r);
@@ -394,7 +425,7 @@ void cpu_planes_run(struct cpu_device *d, const struct cpu_op *p, const struct c
                         .bias = p->own_in > 2 ? args->in[2] : NULL,
                         .y = args->out[0],
                         .room = args->workspace,
-                        .w_row = weights_row(g->k),
+                        .w_row = weights_row(p, g->k),
                         .blocks = (all + block - 1) / block };
 
     if (!s.w) {

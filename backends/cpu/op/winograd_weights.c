@@ -71,7 +71,7 @@ bool cpu_winograd_weights_plan(struct cpu_op *p)
     blocks = cut(lines, MOST_TILES / c->line);
     c->block = cut(lines, blocks);
     products *= (double)w->channels * (double)w->outputs;
-    if (products <= WORKERS_FEW_PRODUCTS || cost_of(p, blocks) > 0.85 * products)
+    if (products <= WORKERS_FEW_PRODUCTS || cost_of(p, blocks) > cpu_winograd_planes_limit(p, w))
         return false;
     for (int i = 0; i < 2; i++) {
         g[i]->batches = WINOGRAD_PLANES_POINTS;
