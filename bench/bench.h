@@ -66,6 +66,7 @@ void bench_quantized(struct bench *b);
 void bench_small(struct bench *b);
 void bench_train(struct bench *b);
 void bench_training(struct bench *b);
+void bench_training_bf16(struct bench *b);
 void bench_transfers(struct bench *b);
 
 #endif

@@ -13,8 +13,8 @@
 /*
  * ferry's side of the suites with peers, in a process of its own, whose memory is measured too.
  *
- * train NET WEIGHTS: opens a solver (SGD with momentum, with plan_training, and with recompute if
- * BENCH_RECOMPUTE is set), writes the initial weights, and writes a
+ * train NET WEIGHTS PRECISION: opens a solver (SGD with momentum, with plan_training, and with
+ * recompute if BENCH_RECOMPUTE is set), writes the initial weights, and writes a
  * line when it is ready. For each line of its input, a number of iterations, it writes their
  * seconds and the last loss; for an empty line its peak memory at the start and now, in KiB.
  * first NET WEIGHTS: the seconds until the net is open, has its weights, and has run forward once;
@@ -63,11 +63,14 @@ static int fill(ferry_net *net)
     return 0;
 }
 
-static int train(ferry_device *device, const char *path, const char *weights)
+static int train(ferry_device *device, const char *path, const char *weights, const char *precision)
 {
     ferry_solver_options o = { .struct_size = sizeof o,
                                .plan_training = true,
-                               .recompute = getenv("BENCH_RECOMPUTE") != NULL };
+                               .recompute = getenv("BENCH_RECOMPUTE") != NULL,
+                               .precision = precision && !strcmp(precision, "bf16")
+                                                ? FERRY_PRECISION_BF16
+                                                : FERRY_PRECISION_F32 };
     ferry_solver *solver = NULL;
     char text[4096], line[64];
     long before = kib_of("VmHWM:");
@@ -222,7 +225,7 @@ int main(int argc, char **argv)
     if (!err)
         err = ferry_runtime_get_device(rt, NULL, &device);
     if (!err)
-        err = strcmp(argv[1], "train") == 0   ? train(device, argv[2], argv[3])
+        err = strcmp(argv[1], "train") == 0   ? train(device, argv[2], argv[3], argv[4])
               : strcmp(argv[1], "first") == 0 ? first(device, argv[2], argv[3])
               : argc > 4                      ? run(device, argv[2], argv[3], argv[4])
                                               : save(device, argv[2], argv[3]);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""PyTorch's side of the suite `training`: peer-torch.py NET WEIGHTS
+"""PyTorch's side of the suites `training` and `training-bf16`: peer-torch.py NET WEIGHTS f32|bf16
 
 Makes a module of each layer of a prototxt, with ferry's initial weights (arrays LAYER/i of an npz), and trains it with SGD
 with momentum. BatchNorm and the Scale after it are one module, and ReLU works in place, as a program for PyTorch would
@@ -147,7 +147,8 @@ def main():
         begin = time.monotonic()
         for _ in range(int(line)):
             optimizer.zero_grad(set_to_none=True)
-            loss = net()
+            with torch.autocast("cpu", dtype=torch.bfloat16, enabled=sys.argv[3] == "bf16"):
+                loss = net()
             loss.backward()
             optimizer.step()
         value = loss.item()

@@ -6,6 +6,7 @@ const struct bench_suite bench_suites[] = {
     { .name = "quantized", .run = bench_quantized },
     { .name = "bf16", .run = bench_bf16 },
     { .name = "training", .run = bench_training },
+    { .name = "training-bf16", .run = bench_training_bf16 },
     { .name = "first-pass", .run = bench_first },
     { .name = NULL },
 };

@@ -19,8 +19,8 @@
  */
 #define CHANGE        16
 #define CHANGE_WEIGHT 24
-/* The same for rounding an element under a tap to BF16, without tiles. */
-#define PAIRS_CHANGE 33
+/* The same for packing an element under a tap as BF16, without tiles. */
+#define CHANGE_PAIRS 33
 /* The least number of channels: the points of fewer are sums too short for their transforms. */
 #define LEAST_CHANNELS 16
 /* The maximum number of tile lines that are transformed at a time. */
@@ -176,15 +176,15 @@ static double choose_lines(struct cpu_op *p, int64_t threads)
     return best;
 }
 
-/* The answer does not depend on the number of threads, so that the results do not either. */
-double cpu_winograd_planes_limit(const struct cpu_op *p, const struct cpu_window *w)
+double cpu_winograd_planes_limit(const struct cpu_op *p, const struct cpu_window *w, double change)
 {
     double elements = 9.0 * (double)w->channels * (double)(w->images * w->out[1] * w->out[2]);
-    double products = elements * (double)w->outputs, pairs = products / 2 + PAIRS_CHANGE * elements;
+    double products = elements * (double)w->outputs, pairs = products / 2 + change * elements;
 
     return cpu_op_takes_pairs(p) && pairs < 0.85 * products ? pairs : 0.85 * products;
 }
 
+/* The answer does not depend on the number of threads, so that the results do not either. */
 bool cpu_winograd_planes_can(const struct cpu_op *p)
 {
     const struct cpu_window *w = &p->plan.convolution.window;
@@ -195,7 +195,7 @@ bool cpu_winograd_planes_can(const struct cpu_op *p)
     products *= (double)w->channels * (double)w->outputs;
     return cpu_winograd_planes_fit(p, w) && products > WORKERS_FEW_PRODUCTS &&
            cut(w->out[2], 2) <= MOST_POINTS / column && /* a line of tiles is the least block */
-           choose_lines(&other, 1) < cpu_winograd_planes_limit(p, w);
+           choose_lines(&other, 1) < cpu_winograd_planes_limit(p, w, CHANGE_PAIRS);
 }
 
 static uint64_t room(const struct cpu_op *p)

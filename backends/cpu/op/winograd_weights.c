@@ -19,6 +19,8 @@
 #define CHANGE        16
 #define CHANGE_SUM    6
 #define CHANGE_WEIGHT 24
+/* The same for bringing an element under a tap as BF16, without tiles. */
+#define CHANGE_PAIRS 5
 
 /* ---- planning ------------------------------------------------------------------------------- */
 
@@ -71,7 +73,8 @@ bool cpu_winograd_weights_plan(struct cpu_op *p)
     blocks = cut(lines, MOST_TILES / c->line);
     c->block = cut(lines, blocks);
     products *= (double)w->channels * (double)w->outputs;
-    if (products <= WORKERS_FEW_PRODUCTS || cost_of(p, blocks) > cpu_winograd_planes_limit(p, w))
+    if (products <= WORKERS_FEW_PRODUCTS ||
+        cost_of(p, blocks) > cpu_winograd_planes_limit(p, w, CHANGE_PAIRS))
         return false;
     for (int i = 0; i < 2; i++) {
         g[i]->batches = WINOGRAD_PLANES_POINTS;
