@@ -66,6 +66,7 @@ EXTRA_DIST += \
 	%D%/measurements/2026-11-30-products.md \
 	%D%/measurements/2026-11-30-release.md \
 	%D%/measurements/2026-11-30-threads.md \
+	%D%/measurements/2026-11-30-training-bf16.md \
 	%D%/measurements/2026-11-30-training.md \
 	%D%/measurements/2026-11-28-integers.md \
 	%D%/measurements/2026-11-28-whole-nets.md \
