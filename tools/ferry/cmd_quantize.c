@@ -56,18 +56,27 @@ static int keep(const struct quantize *q)
 /* Computes the ratios for --report and --max-loss, which take additional passes. */
 static int judge(struct quantize *q)
 {
-    int status;
+    int status = q->is_judged ? TOOL_OK : quantize_measure_noise(q);
 
-    if (!q->report && !q->loss_text)
-        return TOOL_OK;
-    status = quantize_measure_noise(q);
+    q->is_judged = true;
     if (status == TOOL_OK)
         status = quantize_open_beside(q);
-    if (status == TOOL_OK)
-        status = quantize_compare(q);
-    if (status == TOOL_OK && q->loss_text)
-        status = quantize_limit_loss(q);
-    return status == TOOL_OK && q->report ? quantize_show(q) : status;
+    return status == TOOL_OK ? quantize_compare(q) : status;
+}
+
+/* Leaves layers in F32, by the errors with weights rounded to nearest. */
+static int limit_loss(struct quantize *q)
+{
+    int status = judge(q);
+
+    return status == TOOL_OK ? quantize_limit_loss(q) : status;
+}
+
+static int report(struct quantize *q)
+{
+    int status = q->outputs && !q->adapt ? TOOL_OK : judge(q);
+
+    return status == TOOL_OK ? quantize_show(q) : status;
 }
 
 /* Gives the net its ranges: those of the table, or those measured on the inputs. */
@@ -90,7 +99,11 @@ static int set_ranges(struct quantize *q)
         status = quantize_list_layers(q);
     if (status == TOOL_OK && q->correct)
         status = quantize_correct_biases(q);
-    return status == TOOL_OK ? judge(q) : status;
+    if (status == TOOL_OK && q->loss_text)
+        status = limit_loss(q);
+    if (status == TOOL_OK && q->adapt)
+        status = quantize_adapt(q);
+    return status == TOOL_OK && q->report ? report(q) : status;
 }
 
 static int compute(struct quantize *q)
@@ -167,15 +180,20 @@ static int take_arguments(struct quantize *q, int n, char **argv)
                           q->self->name, q->self->name, q->self->arguments);
     q->report = q->report || q->json;
     if (q->from_table && (q->feed.spec || q->report || q->loss_text || q->method_name ||
-                          q->equalize || q->correct))
+                          q->equalize || q->correct || q->adapt))
         return tool_error(TOOL_USAGE,
                           "%s: --from-table excludes --calibrate, --method, --report, --json, "
-                          "--max-loss, --equalize, --correct-bias",
+                          "--max-loss, --equalize, --correct-bias, --adaptive-rounding",
                           q->self->name);
     if (q->correct && q->loss_text)
         return tool_error(TOOL_USAGE,
                           "%s: --correct-bias excludes --max-loss: biases are corrected for the "
                           "layers with 8 bits before it leaves some in F32",
+                          q->self->name);
+    if (q->correct && q->adapt)
+        return tool_error(TOOL_USAGE,
+                          "%s: --correct-bias excludes --adaptive-rounding: the means of errors "
+                          "depend on the rounding",
                           q->self->name);
     q->request.prototxt = argv[0];
     q->request.weights = n > 1 ? argv[1] : NULL;
@@ -208,6 +226,7 @@ int cmd_quantize(const struct tool_command *self, int argc, char **argv)
         { "--percentile", NULL, NULL, &q.percentile_text },
         { "--equalize", NULL, &q.equalize, NULL },
         { "--correct-bias", NULL, &q.correct, NULL },
+        { "--adaptive-rounding", NULL, &q.adapt, NULL },
         { "--keep", NULL, NULL, &q.kept },
         { "--max-loss", NULL, NULL, &q.loss_text },
         { "--report", NULL, &q.report, NULL },

@@ -172,6 +172,7 @@ const struct tool_command tool_commands[] = {
       "    --equalize           first moves factors of channels between layers, so that the\n"
       "                         channels of a blob have more equal ranges\n"
       "    --correct-bias       subtracts the mean errors of outputs from biases\n"
+      "    --adaptive-rounding  rounds each weight up or down by the error of its layer's output\n"
       "    --keep LAYER,...     layers that stay in F32\n"
       "    --max-loss DB        leaves more layers in F32, until the ratio of signal to noise of\n"
       "                         each output is at least DB decibels\n"
@@ -187,7 +188,8 @@ const struct tool_command tool_commands[] = {
       "    --json               {\"file\", \"device\", \"inputs\", \"equalized\", \"blobs\":\n"
       "                         [{\"name\", \"min\", \"max\", \"from\", \"to\"}], \"layers\":\n"
       "                         [{\"name\", \"weights_db\", \"input_db\", \"both_db\",\n"
-      "                         \"mean_db\", \"corrected\", \"float\"}],\n"
+      "                         \"mean_db\", \"nearest_db\", \"chosen_db\", \"corrected\",\n"
+      "                         \"float\"}],\n"
       "                         \"outputs\": [{\"name\", \"db\"}]}\n",
       cmd_quantize },
     { "export", "NET [WEIGHTS[,...]] OUT.onnx [--opset N] [--check]",

@@ -89,6 +89,10 @@ bin_PROGRAMS += %D%/ferry
 	%D%/progress.c \
 	%D%/progress.h \
 	%D%/quantize.h \
+	%D%/quantize_adapt.c \
+	%D%/quantize_adapt.h \
+	%D%/quantize_adapt_choose.c \
+	%D%/quantize_adapt_sums.c \
 	%D%/quantize_bias.c \
 	%D%/quantize_equalize.c \
 	%D%/quantize_feed.c \

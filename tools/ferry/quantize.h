@@ -91,13 +91,17 @@ struct quantize_blob {
 /* A convolution or an inner product. */
 struct quantize_layer {
     const ferry_layer *layer;
-    int input;                         /* the index of its bottom */
-    double weight_power, weight_noise; /* of the weights when they are quantized to 127 levels on
+    int input;                           /* the index of its bottom */
+    double weight_power, weight_noise;   /* of the weights when they are quantized to 127 levels on
                                         * each side of 0, per channel */
-    bool has_mean, is_corrected;       /* of --correct-bias: the next two are known, and a bias
+    bool has_mean, is_corrected;         /* of --correct-bias: the next two are known, and a bias
                                         * was changed */
-    double output_power, mean_noise;   /* of an output item in F32, by channel, and of the mean
+    double output_power, mean_noise;     /* of an output item in F32, by channel, and of the mean
                                         * errors of its channels */
+    bool is_adapted;                     /* by --adaptive-rounding: the next three are known */
+    double power;                        /* of the outputs of samples in F32, without the bias */
+    double nearest_noise, adapted_noise; /* of their errors, with weights rounded to nearest, and
+                                          * with these */
 };
 
 struct quantize_output {
@@ -111,14 +115,17 @@ struct quantize {
     struct net_request request;
     const char *path, *text, *method_name, *percentile_text, *kept, *loss_text, *batch, *table,
         *from_table;
-    bool report, json, quiet; /* json: prints the report as JSON */
-    bool equalize, correct;   /* --equalize, --correct-bias */
-    int equalized;            /* the number of sets of channels whose factor is not 1 */
+    bool report, json, quiet;      /* json: prints the report as JSON */
+    bool equalize, correct, adapt; /* --equalize, --correct-bias, --adaptive-rounding */
+    bool is_judged;                /* the errors of the blobs are measured */
+    bool has_integers;             /* the device computes layers with integers */
+    int equalized;                 /* the number of sets of channels whose factor is not 1 */
     enum quantize_method method;
     double percentile, loss; /* loss: the value of --max-loss; 0 if it is not given */
     struct quantize_feed feed;
     ferry_net *net, *quantized; /* the net in F32 with all blobs kept, and the quantized net */
-    ferry_net *reference;       /* the net in F32 before --correct-bias; NULL: `net` */
+    ferry_net *reference;       /* the net in F32 before --correct-bias or
+                                 * --adaptive-rounding; NULL: `net` */
     struct quantize_blob *blobs;
     int n_blobs;
     struct quantize_layer *layers;
@@ -160,6 +167,8 @@ struct quantize_channels {
 struct quantize_channels quantize_channels_of(const struct quantize_layer *l);
 /* Whether two parameters have the same memory, as those that layers share by a name. */
 bool quantize_is_same(const ferry_blob *a, const ferry_blob *b);
+/* Whether a layer has that parameter, and no other layer has it too. */
+bool quantize_owns_param(const struct quantize *q, const ferry_layer *layer, int index);
 /* The largest absolute weight of a channel. */
 double quantize_channel_most(const struct quantize_channels *c, int64_t channel);
 
@@ -189,10 +198,29 @@ bool quantize_is_product(const ferry_layer *layer);
  */
 int quantize_correct_biases(struct quantize *q);
 
+/* ---- quantize_adapt.c ---- */
+
+/*
+ * Rounds the weights of quantized layers by the errors of their outputs. Layers of other kinds,
+ * with shared weights, or with more than ADAPT_INPUTS weights for an output are not changed.
+ * Returns an exit status.
+ */
+int quantize_adapt(struct quantize *q);
+
 /* ---- quantize_loss.c ---- */
+
+/* Opens the quantized net, and finds out whether the device has integers. */
+int quantize_begin_integers(struct quantize *q);
+/*
+ * Whether a layer's weights are rounded. If the device has integers, those of the layers that it
+ * computes with them; otherwise the results are for another device.
+ */
+bool quantize_is_rounded(const struct quantize *q, const ferry_layer *layer);
 
 /* Opens the quantized net in addition to the net, once. Returns an exit status. */
 int quantize_open_beside(struct quantize *q);
+/* Opens a net with the present parameters as q->reference, once. */
+int quantize_open_reference(struct quantize *q);
 /* Compares the outputs of both nets. */
 int quantize_compare(struct quantize *q);
 /* Leaves the worst layers in F32 until the outputs are as good as --max-loss. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "quantize.h"
 
-#include <ferry/net_info.h>
 #include <ferry/net_ranges.h>
 
 #include <math.h>
@@ -34,45 +33,7 @@ struct corrector {
     ferry_net *rounded;
     struct correction *at; /* for each of q->layers */
     bool second;           /* the second pass */
-    bool has_integers;     /* the device computes layers with integers */
 };
-
-/* ---- layers with integers -------------------------------------------------------------------- */
-
-/* Whether the device computes layer `index` of the quantized net with integers. */
-static bool is_integer(const struct quantize *q, int index)
-{
-    ferry_net_layer_info info = { .struct_size = sizeof(info) };
-
-    return !ferry_net_get_layer_info(q->quantized, index, &info) &&
-           strcmp(info.precision, "int8") == 0;
-}
-
-/*
- * Whether a layer has an error to correct. If the device has integers, those are the layers that it
- * computes with them; otherwise the results are for another device.
- */
-static bool is_rounded(const struct corrector *c, const ferry_layer *layer, int index)
-{
-    return !ferry_net_is_float_only(c->q->net, ferry_layer_name(layer)) &&
-           (!c->has_integers || is_integer(c->q, index));
-}
-
-/* Prepares the quantized net, and finds out whether the device has integers. */
-static int begin_integers(struct corrector *c)
-{
-    struct quantize *q = c->q;
-    int64_t n = q->feed.items < q->feed.per ? q->feed.items : q->feed.per;
-    int status = quantize_open_beside(q);
-
-    if (status == TOOL_OK)
-        status = feed_put(&q->feed, q->quantized, 0, n);
-    if (status == TOOL_OK && ferry_net_reshape(q->quantized))
-        status = tool_ferry_error();
-    for (int i = 0; status == TOOL_OK && i < ferry_net_layer_count(q->quantized); i++)
-        c->has_integers = c->has_integers || is_integer(q, i);
-    return status;
-}
 
 /* ---- the net with rounded weights ------------------------------------------------------------ */
 
@@ -244,17 +205,9 @@ static bool has_own_bias(const struct corrector *c, const ferry_layer *layer)
 {
     const ferry_blob *top = ferry_layer_top_at(layer, 0), *bias = ferry_layer_param_at(layer, 1);
 
-    if (!bias || ferry_layer_bottom_count(layer) > 1 || !quantize_is_product(layer) ||
-        ferry_blob_element_count(bias) != ferry_blob_dim(top, 1))
-        return false;
-    for (int i = 0; i < ferry_net_layer_count(c->q->net); i++) {
-        const ferry_layer *other = ferry_net_layer_at(c->q->net, i);
-
-        for (int k = 0; other != layer && k < ferry_layer_param_count(other); k++)
-            if (quantize_is_same(ferry_layer_param_at(other, k), bias))
-                return false;
-    }
-    return true;
+    return bias && ferry_layer_bottom_count(layer) == 1 && quantize_is_product(layer) &&
+           ferry_blob_element_count(bias) == ferry_blob_dim(top, 1) &&
+           quantize_owns_param(c->q, layer, 1);
 }
 
 static int begin_layer(struct corrector *c, int i)
@@ -265,7 +218,7 @@ static int begin_layer(struct corrector *c, int i)
 
     while (ferry_net_layer_at(c->q->net, at->layer) != layer)
         at->layer++;
-    if (!is_rounded(c, layer, at->layer))
+    if (!quantize_is_rounded(c->q, layer))
         return TOOL_OK;
     at->channels = ferry_blob_rank(top) > 1 ? (int)ferry_blob_dim(top, 1) : 1;
     at->error = calloc((size_t)at->channels + 1, sizeof(double));
@@ -311,7 +264,7 @@ static int correct(struct corrector *c)
     if (status == TOOL_OK)
         status = copy_params(c);
     if (status == TOOL_OK)
-        status = begin_integers(c);
+        status = quantize_begin_integers(c->q);
     for (int i = 0; status == TOOL_OK && i < c->q->n_layers; i++)
         status = begin_layer(c, i);
     if (status == TOOL_OK)

@@ -23,9 +23,9 @@
 struct node {
     int of; /* the parent in the tree of its set; a root is its own parent */
     bool fixed;
-    bool read;   /* a layer reads it: for the first node of a version */
-    double most; /* the largest absolute value: for a version that a product reads */
-    double part; /* for a root: the largest part of a blob's range */
+    bool read;    /* a layer reads it: for the first node of a version */
+    double most;  /* the largest absolute value: for a version that a product reads */
+    double part;  /* for a root: the largest part of a blob's range */
     float factor; /* for a root */
 };
 
@@ -118,15 +118,9 @@ static int version_of(struct equalizer *e, const ferry_blob *b)
 /* Whether no other layer has one of the layer's parameters. */
 static bool owns_params(const struct equalizer *e, const ferry_layer *layer)
 {
-    for (int i = 0; i < ferry_net_layer_count(e->q->net); i++) {
-        const ferry_layer *other = ferry_net_layer_at(e->q->net, i);
-
-        for (int k = 0; other != layer && k < ferry_layer_param_count(other); k++)
-            for (int m = 0; m < ferry_layer_param_count(layer); m++)
-                if (quantize_is_same(ferry_layer_param_at(other, k),
-                                     ferry_layer_param_at(layer, m)))
-                    return false;
-    }
+    for (int k = 0; k < ferry_layer_param_count(layer); k++)
+        if (!quantize_owns_param(e->q, layer, k))
+            return false;
     return true;
 }
 

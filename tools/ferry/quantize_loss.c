@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "quantize.h"
 
+#include <ferry/net_info.h>
 #include <ferry/net_ranges.h>
 
 #include <math.h>
@@ -24,6 +25,57 @@ int quantize_open_beside(struct quantize *q)
     status = net_open_on(&r, ferry_net_device(q->net), &q->quantized);
     if (status == TOOL_OK && ferry_net_share(q->quantized, q->net))
         status = tool_ferry_error();
+    return status;
+}
+
+/* ---- layers with integers -------------------------------------------------------------------- */
+
+/* Whether the device computes layer `index` of the quantized net with integers. */
+static bool is_integer(const struct quantize *q, int index)
+{
+    ferry_net_layer_info info = { .struct_size = sizeof(info) };
+
+    return !ferry_net_get_layer_info(q->quantized, index, &info) &&
+           strcmp(info.precision, "int8") == 0;
+}
+
+int quantize_begin_integers(struct quantize *q)
+{
+    int64_t n = q->feed.items < q->feed.per ? q->feed.items : q->feed.per;
+    int status = quantize_open_beside(q);
+
+    if (status == TOOL_OK)
+        status = feed_put(&q->feed, q->quantized, 0, n);
+    if (status == TOOL_OK && ferry_net_reshape(q->quantized))
+        status = tool_ferry_error();
+    for (int i = 0; status == TOOL_OK && i < ferry_net_layer_count(q->quantized); i++)
+        q->has_integers = q->has_integers || is_integer(q, i);
+    return status;
+}
+
+bool quantize_is_rounded(const struct quantize *q, const ferry_layer *layer)
+{
+    int index = 0;
+
+    while (ferry_net_layer_at(q->net, index) != layer)
+        index++;
+    return !ferry_net_is_float_only(q->net, ferry_layer_name(layer)) &&
+           (!q->has_integers || is_integer(q, index));
+}
+
+int quantize_open_reference(struct quantize *q)
+{
+    int status =
+        q->reference ? TOOL_OK : net_open_on(&q->request, ferry_net_device(q->net), &q->reference);
+
+    for (int i = 0; status == TOOL_OK && i < ferry_net_layer_count(q->net); i++) {
+        const ferry_layer *from = ferry_net_layer_at(q->net, i);
+
+        for (int k = 0; status == TOOL_OK && k < ferry_layer_param_count(from); k++)
+            if (ferry_blob_copy_from(ferry_net_param_at(q->reference, i, k),
+                                     ferry_layer_param_at(from, k), 0))
+                status = tool_ferry_error();
+    }
     return status;
 }
 
@@ -58,9 +110,9 @@ static int compare(struct quantize *q, void *arg)
 
     (void)arg;
     for (int i = 0; status == TOOL_OK && i < q->n_outputs; i++)
-        status = add_output(&q->outputs[i], ferry_net_output_at(q->quantized, i),
-                            ferry_net_blob_find(q->reference ? q->reference : q->net,
-                                                q->outputs[i].name));
+        status = add_output(
+            &q->outputs[i], ferry_net_output_at(q->quantized, i),
+            ferry_net_blob_find(q->reference ? q->reference : q->net, q->outputs[i].name));
     return status;
 }
 

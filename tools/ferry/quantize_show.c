@@ -7,7 +7,7 @@
 
 /* Prints the report of `ferry quantize`. */
 
-#define COLUMNS 6
+#define COLUMNS 8
 
 /* The cells of a row. */
 struct row {
@@ -60,8 +60,9 @@ static int show_blobs(const struct quantize *q)
 
 static int show_layers(const struct quantize *q)
 {
-    static const char *const headings[COLUMNS] = { "layer", ">weights dB", ">input dB", ">both dB",
-                                                   ">mean dB", "left in" };
+    static const char *const headings[COLUMNS] = { "layer",      ">weights dB", ">input dB",
+                                                   ">both dB",   ">mean dB",    ">nearest dB",
+                                                   ">chosen dB", "left in" };
     struct tool_table *table = tool_table_create(headings, COLUMNS);
     bool complete = table != NULL;
 
@@ -76,7 +77,12 @@ static int show_layers(const struct quantize *q)
         row.at[4] = "";
         if (l->has_mean)
             put_decibels(&row, 4, range_decibels(l->output_power, l->mean_noise));
-        row.at[5] = ferry_net_is_float_only(q->net, row.at[0]) ? "F32" : "";
+        row.at[5] = row.at[6] = "";
+        if (l->is_adapted) {
+            put_decibels(&row, 5, range_decibels(l->power, l->nearest_noise));
+            put_decibels(&row, 6, range_decibels(l->power, l->adapted_noise));
+        }
+        row.at[7] = ferry_net_is_float_only(q->net, row.at[0]) ? "F32" : "";
         complete = tool_table_add(table, row.at);
     }
     return print(table, complete);
@@ -117,6 +123,12 @@ static json_t *json_blobs(const struct quantize *q)
     return list;
 }
 
+/* A ratio, or null if it is not known. */
+static json_t *json_ratio(bool is_known, double power, double noise)
+{
+    return is_known ? tool_json_real(range_decibels(power, noise)) : json_null();
+}
+
 /* The layers as JSON; infinite ratios are null. */
 static json_t *json_layers(const struct quantize *q)
 {
@@ -126,17 +138,16 @@ static json_t *json_layers(const struct quantize *q)
         const struct quantize_layer *l = &q->layers[i];
         const char *name = ferry_layer_name(l->layer);
 
-        json_array_append_new(list,
-                              json_pack("{s:o, s:o, s:o, s:o, s:o, s:b, s:b}", "name",
-                                        tool_json_string(name), "weights_db",
-                                        tool_json_real(quantize_of_weights(l)), "input_db",
-                                        tool_json_real(quantize_of_input(q, l)), "both_db",
-                                        tool_json_real(quantize_of_both(q, l)), "mean_db",
-                                        l->has_mean ? tool_json_real(range_decibels(
-                                                          l->output_power, l->mean_noise))
-                                                    : json_null(),
-                                        "corrected", (int)l->is_corrected, "float",
-                                        (int)ferry_net_is_float_only(q->net, name)));
+        json_array_append_new(
+            list,
+            json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b}", "name",
+                      tool_json_string(name), "weights_db", tool_json_real(quantize_of_weights(l)),
+                      "input_db", tool_json_real(quantize_of_input(q, l)), "both_db",
+                      tool_json_real(quantize_of_both(q, l)), "mean_db",
+                      json_ratio(l->has_mean, l->output_power, l->mean_noise), "nearest_db",
+                      json_ratio(l->is_adapted, l->power, l->nearest_noise), "chosen_db",
+                      json_ratio(l->is_adapted, l->power, l->adapted_noise), "corrected",
+                      (int)l->is_corrected, "float", (int)ferry_net_is_float_only(q->net, name)));
     }
     return list;
 }
@@ -157,11 +168,10 @@ static int show_json(const struct quantize *q)
 {
     const char *device = ferry_device_name(ferry_net_device(q->net));
 
-    return tool_json_print(json_pack("{s:o, s:s, s:I, s:i, s:o, s:o, s:o}", "file",
-                                     tool_json_string(q->path), "device", device, "inputs",
-                                     (json_int_t)q->feed.items, "equalized", q->equalized, "blobs",
-                                     json_blobs(q), "layers", json_layers(q), "outputs",
-                                     json_outputs(q)));
+    return tool_json_print(
+        json_pack("{s:o, s:s, s:I, s:i, s:o, s:o, s:o}", "file", tool_json_string(q->path),
+                  "device", device, "inputs", (json_int_t)q->feed.items, "equalized", q->equalized,
+                  "blobs", json_blobs(q), "layers", json_layers(q), "outputs", json_outputs(q)));
 }
 
 int quantize_show(const struct quantize *q)

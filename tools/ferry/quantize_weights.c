@@ -46,6 +46,20 @@ bool quantize_is_same(const ferry_blob *a, const ferry_blob *b)
     return a && b && ferry_blob_data_memory(a) == ferry_blob_data_memory(b);
 }
 
+bool quantize_owns_param(const struct quantize *q, const ferry_layer *layer, int index)
+{
+    const ferry_blob *b = ferry_layer_param_at(layer, index);
+
+    for (int i = 0; i < ferry_net_layer_count(q->net); i++) {
+        const ferry_layer *other = ferry_net_layer_at(q->net, i);
+
+        for (int k = 0; other != layer && k < ferry_layer_param_count(other); k++)
+            if (quantize_is_same(ferry_layer_param_at(other, k), b))
+                return false;
+    }
+    return b != NULL;
+}
+
 double quantize_channel_most(const struct quantize_channels *c, int64_t channel)
 {
     double most = 0;
