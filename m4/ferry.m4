@@ -293,6 +293,22 @@ AS_IF([test "x$found" = xyes],
     AC_MSG_ERROR([$CC computes floats in a wider type (FLT_EVAL_METHOD)])])
 ])
 
+# FERRY_AVXVNNI
+# AVXVNNI_CPPFLAGS, which tell the CPU plugin that the compiler selects AVX-VNNI for a function, and that its assembler has
+# the VEX form of vpdpbusd: binutils has it from 2.36 on.
+AC_DEFUN([FERRY_AVXVNNI],
+[AVXVNNI_CPPFLAGS=
+AC_SUBST([AVXVNNI_CPPFLAGS])
+AC_MSG_CHECKING([for AVX-VNNI])
+AC_COMPILE_IFELSE([AC_LANG_SOURCE([[__attribute__((target("avx2,avxvnni"))) void f(void)
+        {
+            __asm__ volatile("%{vex%} vpdpbusd %%ymm2, %%ymm1, %%ymm0" : : "m"(*(char *)f));
+        }]])],
+    [AVXVNNI_CPPFLAGS=-DCPU_INTEGER_HAS_AVXVNNI=1
+    AC_MSG_RESULT([yes])],
+    [AC_MSG_RESULT([no])])
+])
+
 # FERRY_FILE_FLAGS
 # FILE_CFLAGS, with which sizes and numbers of files have 64 bits: on i386 they have 32 by default, and a folder of a large
 # file system cannot be listed.

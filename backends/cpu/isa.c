@@ -17,9 +17,9 @@ static bool has_bits(uint64_t word, uint64_t bits)
 
 static bool has_avx2(const struct cpu_features *f)
 {
-    const uint64_t fma_avx = BIT(12) | BIT(28);
+    const uint64_t fma_avx_f16c = BIT(12) | BIT(28) | BIT(29);
 
-    return has_bits(f->xcr0, XCR0_AVX) && has_bits(f->leaf1_ecx, fma_avx) &&
+    return has_bits(f->xcr0, XCR0_AVX) && has_bits(f->leaf1_ecx, fma_avx_f16c) &&
            has_bits(f->leaf7_ebx, BIT(5));
 }
 

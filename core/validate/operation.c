@@ -341,4 +341,10 @@ static int run(void *dev, void *queue, void *prepared, const ferry_op_run_args *
         .create = create, .prepare = prepare, .run = run, .destroy = destroy               \
     }
 
-const ferry_op_table ferry__validate_operations[4] = { TABLE(0), TABLE(1), TABLE(2), TABLE(3) };
+const ferry_op_table ferry__validate_operations[FERRY__OP_FLAGS + 1] = {
+    TABLE(0),
+    TABLE(FERRY_OP_INTEGERS),
+    TABLE(FERRY_OP_HALF_WEIGHTS),
+    TABLE(FERRY_OP_INTEGERS | FERRY_OP_HALF_WEIGHTS),
+};
+_Static_assert(FERRY__OP_FLAGS == 3, "each set of flags has a table, in the order of its number");

@@ -124,7 +124,7 @@ static int extension(void *dev, const char *name, const void **out_table)
         t->struct_size >= ferry__validate_operations[0].struct_size && t->query && t->create &&
         t->prepare && t->run && t->destroy) {
         d->operations = t;
-        table = &ferry__validate_operations[t->flags & 3];
+        table = &ferry__validate_operations[t->flags & FERRY__OP_FLAGS];
     }
     if (table && !strcmp(name, FERRY_PROFILE_EXTENSION))
         table = wrap_profile(d, table);

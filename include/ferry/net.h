@@ -152,7 +152,7 @@ typedef struct ferry_net_load_report {
  * unused entries. In TEST the ranges of a .caffemodel (net_ranges.h) replace the net's by name;
  * names that the net lacks are logged at FERRY_LOG_INFO. FERRY_ESHAPE, with both shapes, for a blob
  * that does not match; FERRY_EIO, FERRY_EFORMAT. After a failure weights and ranges are as before.
- * F16 and BF16 may stay so in memory (`weights` in net_info.h). [CopyTrainedLayersFrom]
+ * F16 and BF16 may remain in their dtype (`weights` in net_info.h). [CopyTrainedLayersFrom]
  */
 FERRY_API int ferry_net_load(ferry_net *net, const char *weights,
                              const ferry_net_load_report **report);

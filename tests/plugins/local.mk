@@ -107,7 +107,8 @@ EVEX_FROM = %D%/build-evex.sh %D%/evex.c
 if BUILD_CPU
 check_DATA += $(EVEX)
 $(EVEX): $(EVEX_FROM) backends/ferry_cpu.la
-	$(AM_V_GEN)CC='$(CC)' CFLAGS='$(OPT_CFLAGS) $(CFLAGS)' LDFLAGS='$(LDFLAGS)' LIBS='$(CORE_SYSTEM_LIBS) -lm' \
+	$(AM_V_GEN)CC='$(CC)' CFLAGS='$(OPT_CFLAGS) $(AVXVNNI_CPPFLAGS) $(CFLAGS)' LDFLAGS='$(LDFLAGS)' \
+	    LIBS='$(CORE_SYSTEM_LIBS) -lm' \
 	    $(SHELL) '$(srcdir)/%D%/build-evex.sh' '$(top_srcdir)' %D%/evex $(backends_ferry_cpu_la_OBJECTS)
 	@: >$@
 endif

@@ -14,7 +14,7 @@
 #define BIT(n) (UINT32_C(1) << (n))
 
 /* Leaf 1's ECX: FMA, OSXSAVE and AVX. Leaf 7's EBX: AVX2; AVX-512 F, DQ, BW and VL. */
-#define FMA_AVX  (BIT(12) | BIT(27) | BIT(28))
+#define FMA_AVX  (BIT(12) | BIT(27) | BIT(28) | BIT(29)) /* and F16C */
 #define AVX2     BIT(5)
 #define AVX512   (BIT(16) | BIT(17) | BIT(30) | BIT(31))
 #define VNNI     BIT(11) /* of leaf 7's ECX */
@@ -35,6 +35,9 @@ static const struct {
       "portable" },
     { "AVX2 without FMA",
       { .leaf1_ecx = FMA_AVX & ~BIT(12), .leaf7_ebx = AVX2, .xcr0 = YMM },
+      "portable" },
+    { "AVX2 without F16C",
+      { .leaf1_ecx = FMA_AVX & ~BIT(29), .leaf7_ebx = AVX2, .xcr0 = YMM },
       "portable" },
     { "Skylake-SP", { .leaf1_ecx = FMA_AVX, .leaf7_ebx = AVX2 | AVX512, .xcr0 = ZMM }, "avx512" },
     { "Skylake-SP whose system saves no ZMM",

@@ -25,13 +25,9 @@ struct cpu_op_args;
 #define CPU_INTEGER_HAS_NEON (__GNUC__ >= 10)
 #endif
 
-/* The compilers that select AVX-VNNI for a function. */
-#if !defined(__x86_64__)
+/* Set to 1 by configure if the compiler and its assembler have AVX-VNNI. */
+#ifndef CPU_INTEGER_HAS_AVXVNNI
 #define CPU_INTEGER_HAS_AVXVNNI 0
-#elif defined(__clang__)
-#define CPU_INTEGER_HAS_AVXVNNI (__clang_major__ >= 12)
-#else
-#define CPU_INTEGER_HAS_AVXVNNI (__GNUC__ >= 11)
 #endif
 
 #define INTEGER_MOST_ROWS    14

@@ -184,7 +184,7 @@ static inline void NAME(store_some)(float *p, int64_t n, vec v)
 /*
  * Prefetches a cache line that will be written, without a copy in another processor's cache. For
  * x86, gcc makes a prefetch for reading of the builtin function, unless the instruction is enabled
- * for the file; processors that lack it take it as no operation.
+ * for the file; processors without it ignore it.
  */
 #if HAVE_AVX512 || HAVE_AVX2
 #define PREFETCH_TO_WRITE(p) __asm__ volatile("prefetchw %0" : : "m"(*(p)))
