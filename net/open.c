@@ -351,14 +351,11 @@ static const char *precision_of(const ferry_layer *layer, const struct ferry__it
 /* The dtype in which the weights of a product are stored. */
 static const char *weights_of(const ferry_layer *layer)
 {
-    static const char *const types[] = { "Convolution", "Deconvolution", "InnerProduct" };
     const ferry_blob *halves = layer->n_params ? layer->params[0].halves : NULL;
-    size_t i;
 
-    for (i = 0; i < sizeof types / sizeof types[0] && layer->n_params; i++)
-        if (!strcmp(layer->type->name, types[i]))
-            return ferry_dtype_name(halves ? ferry_blob_dtype(halves) : FERRY_F32);
-    return "";
+    if (!layer->n_params || !ferry__is_product(layer))
+        return "";
+    return ferry_dtype_name(halves ? ferry_blob_dtype(halves) : FERRY_F32);
 }
 
 int ferry_net_get_layer_info(const ferry_net *net, int index, ferry_net_layer_info *out)

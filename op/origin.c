@@ -183,6 +183,19 @@ int ferry__origin_keep(const ferry_memory *memory)
     return err;
 }
 
+bool ferry__origin_is_kept(const ferry_memory *memory)
+{
+    struct ferry__origin *s = find(memory);
+    bool kept = false;
+
+    if (s) {
+        pthread_mutex_lock(&s->lock);
+        kept = s->kept;
+        pthread_mutex_unlock(&s->lock);
+    }
+    return kept;
+}
+
 void ferry__origin_replace(const ferry_memory *memory)
 {
     struct ferry__origin *s = find(memory);

@@ -13,6 +13,8 @@
 
 #include <ferry/memory.h>
 
+#include <stdbool.h>
+
 struct ferry__origin;
 
 /* The fewest bytes for which an origin is useful: smaller constants share pages with others. */
@@ -49,6 +51,9 @@ void ferry__origin_end(struct ferry__origin *s);
 
 /* Makes the bytes of a memory readable for its whole life. Callable from any thread. */
 int ferry__origin_keep(const ferry_memory *memory);
+
+/* Whether a memory has an origin and its bytes stay readable. Callable from any thread. */
+bool ferry__origin_is_kept(const ferry_memory *memory);
 
 /* The caller is going to write all bytes of a memory, which are readable from then on. */
 void ferry__origin_replace(const ferry_memory *memory);

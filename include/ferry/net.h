@@ -93,8 +93,8 @@ typedef struct ferry_net_options {
      * Does not store weights of products, of 64 KiB and more in F32, that a TEST net uses packed
      * only, on devices in the program's memory; reads them from their .caffemodel or .h5 when a
      * pass packs them, for ferry_net_save, ferry_net_move_to and an export, and when the program
-     * gets them or shares them with a net without the option; then they stay. The file stays open
-     * and may be replaced or removed; once overwritten, these calls fail with FERRY_EIO.
+     * gets them or shares them with a net that lacks the option or was used before; then they
+     * stay. The file stays open; once overwritten, not replaced, these calls fail with FERRY_EIO.
      */
     bool reread_weights;
     bool recompute; /* plan_training, with cheap results computed again in backward, not kept */

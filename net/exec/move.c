@@ -135,8 +135,9 @@ int ferry_net_share(ferry_net *net, ferry_net *source)
         if (k >= 0)
             err = layer_fits(&net->layers[i], &source->layers[k]);
     }
-    if (!err && source->lazy && !may_be_lazy(net, source))
-        err = ferry__reread_keep(source); /* this net reads them at any time */
+    if (!err && source->lazy && (!may_be_lazy(net, source) || !net->unfilled))
+        err = ferry__reread_keep(source); /* read at any time: by this net, or through a blob that
+                                           * the program may hold */
     net->lazy = net->lazy || (source->lazy && may_be_lazy(net, source));
     for (i = 0; !err && i < net->n_layers; i++) {
         k = ferry__net_find_layer(source, net->layers[i].name);

@@ -130,17 +130,22 @@ static ferry_blob *another(const ferry_blob *halves)
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
-bool ferry__halves_fit(const ferry_net *net, const ferry_io_entry *entry, const ferry_layer *layer,
-                       int index)
+bool ferry__is_product(const ferry_layer *layer)
 {
     static const char *const types[] = { "Convolution", "Deconvolution", "InnerProduct" };
-    bool is_product = false;
     size_t i;
 
     for (i = 0; i < sizeof types / sizeof types[0]; i++)
-        is_product = is_product || !strcmp(layer->type->name, types[i]);
-    return index == 0 && is_product && net->phase == FERRY_PHASE_TEST && !net->backward &&
-           (entry->dtype == FERRY_F16 || entry->dtype == FERRY_BF16) &&
+        if (!strcmp(layer->type->name, types[i]))
+            return true;
+    return false;
+}
+
+bool ferry__halves_fit(const ferry_net *net, const ferry_io_entry *entry, const ferry_layer *layer,
+                       int index)
+{
+    return index == 0 && ferry__is_product(layer) && net->phase == FERRY_PHASE_TEST &&
+           !net->backward && (entry->dtype == FERRY_F16 || entry->dtype == FERRY_BF16) &&
            ferry_device_get_properties(ferry_blob_home(layer->params[0].blob))->host_memory &&
            (uint64_t)entry->count * sizeof(float) >= FERRY__ORIGIN_BYTES;
 }
@@ -154,8 +159,11 @@ int ferry__halves_bind(ferry_net *net, struct ferry__net_param *p, const ferry_b
 {
     ferry_blob *own = another(halves), *source = another(halves);
     ferry_memory *memory = ferry_blob_data_memory(p->blob);
+    ferry_dtype dtype = ferry_blob_dtype(halves);
     int err = own && source && memory ? 0 : ferry_last_error_code();
 
+    if (!err && dtype != FERRY_F16 && dtype != FERRY_BF16)
+        err = ferry_error_set(FERRY_EINVAL, "halves of %s", ferry_dtype_name(dtype));
     if (!err)
         err = ferry__origin_create(memory, fill, end, source);
     if (err) {
@@ -177,7 +185,8 @@ int ferry__halves_share(ferry_net *net, struct ferry__net_param *to,
 
     net->renew = net->renew || to->halves;
     ferry__halves_end(to);
-    if (!net->lazy || !from->halves || from->halved != contents_of(from))
+    if (!net->lazy || !from->halves || from->halved != contents_of(from) ||
+        ferry__origin_is_kept(ferry_blob_data_memory(from->blob)))
         return 0;
     own = another(from->halves);
     if (!own)

@@ -11,6 +11,9 @@
 
 #include <ferry/io.h>
 
+/* Whether the first parameter of a layer is the weights of a product. */
+bool ferry__is_product(const ferry_layer *layer);
+
 /*
  * Whether a parameter can stay as an entry has it: the weights of a product of a TEST net that
  * never runs backward, on a device that works in the program's memory.
@@ -20,11 +23,14 @@ bool ferry__halves_fit(const ferry_net *net, const ferry_io_entry *entry, const 
 
 /*
  * Gives a parameter of F32 the values of `halves`, of F16 or BF16 and its shape, whose memory it
- * shares. FERRY_ENOMEM; the parameter is then as before.
+ * shares. FERRY_ENOMEM, FERRY_EINVAL for another dtype; the parameter is then as before.
  */
 int ferry__halves_bind(ferry_net *net, struct ferry__net_param *p, const ferry_blob *halves);
 
-/* Gives `to`, of `net`, which shares the values of `from`, the halves of `from`. FERRY_ENOMEM. */
+/*
+ * Gives `to`, of `net`, which shares the values of `from`, the halves of `from`, unless the values
+ * stay in F32 (ferry__origin_keep). FERRY_ENOMEM.
+ */
 int ferry__halves_share(ferry_net *net, struct ferry__net_param *to,
                         const struct ferry__net_param *from);
 

@@ -24,7 +24,7 @@ struct array {
     int number;
     const ferry_io_entry *entry;
     ferry_blob *blob; /* the values; NULL: no layer uses the array */
-    bool used;
+    bool half, used; /* its layers keep its dtype, F16 or BF16; a layer has got the values */
     int next, last; /* the next array of the layer, or −1; of its first array: its last array */
 };
 
@@ -189,13 +189,23 @@ static bool is_read_later(const struct loading *l, const ferry_layer *layer, int
 }
 
 /*
- * Whether a parameter keeps the dtype of its entry, F16 or BF16. Only a parameter without contents
- * does: a program may hold the memory of another.
+ * Whether the parameters of all layers with the name of `layer` can keep the dtype of their entry,
+ * F16 or BF16. Only those without contents do: a program may hold the memory of another.
  */
-static bool stays_half(const struct loading *l, const ferry_layer *layer, int i,
-                       const ferry_io_entry *entry)
+static bool stay_half(const struct loading *l, const ferry_layer *layer, int i,
+                      const ferry_io_entry *entry)
 {
-    return ferry__halves_fit(l->net, entry, layer, i) && is_untouched(l->net, layer, i);
+    const ferry_net *net = l->net;
+    int k;
+
+    if (!ferry__halves_fit(net, entry, layer, i))
+        return false;
+    for (k = 0; k < net->n_layers; k++)
+        if (!strcmp(net->layers[k].name, layer->name) && net->layers[k].n_params > i &&
+            (!ferry__halves_fit(net, entry, &net->layers[k], i) ||
+             !is_untouched(net, &net->layers[k], i)))
+            return false;
+    return true;
 }
 
 /* Reads a layer's arrays and checks them against its parameters; changes nothing. */
@@ -219,11 +229,11 @@ static int read_layer(struct loading *l, const ferry_layer *layer)
                                    layer->name, i);
         if (!shapes_fit(a->entry, layer->params[i].blob))
             return misfit(l, layer, i, a->entry);
+        a->half = a->half || (!a->blob && stay_half(l, layer, i, a->entry));
         if (a->blob || is_read_later(l, layer, i, a->entry))
             continue;
-        err = ferry_blob_create(layer->device,
-                                stays_half(l, layer, i, a->entry) ? a->entry->dtype : FERRY_F32,
-                                NULL, FERRY_UNSHAPED, &a->blob);
+        err = ferry_blob_create(layer->device, a->half ? a->entry->dtype : FERRY_F32, NULL,
+                                FERRY_UNSHAPED, &a->blob);
         if (!err)
             err = ferry_io_read(l->io, a->entry, a->blob);
         if (err)
@@ -277,17 +287,17 @@ static int commit_halves(struct loading *l, const ferry_layer *layer, int i, con
 
 /*
  * Sets a parameter to the values that were read: by their memory if nothing can refer to the
- * parameter's own, otherwise by a copy.
+ * parameter's own and no other layer has got them, otherwise by a copy.
  */
-static int commit(struct loading *l, const ferry_layer *layer, int i, const ferry_blob *from)
+static int commit(struct loading *l, const ferry_layer *layer, int i, const struct array *a)
 {
     const ferry_net *net = l->net;
     ferry_blob *to = layer->params[i].blob;
     int err;
 
-    if (net->phase == FERRY_PHASE_TEST && are_read(l) && is_untouched(net, layer, i))
-        return ferry_blob_share_data(to, from);
-    err = ferry_blob_copy_from(to, from, 0);
+    if (net->phase == FERRY_PHASE_TEST && are_read(l) && !a->used && is_untouched(net, layer, i))
+        return ferry_blob_share_data(to, a->blob);
+    err = ferry_blob_copy_from(to, a->blob, 0);
     if (!err)
         ferry__origin_replace(ferry_blob_data_memory(to));
     return err;
@@ -302,9 +312,9 @@ static int commit_array(struct loading *l, const ferry_layer *layer, int i, cons
         err = ferry_blob_reshape(a->blob, ferry_blob_shape(to), ferry_blob_rank(to), NULL);
     if (err)
         return err;
-    if (stays_half(l, layer, i, a->entry))
+    if (a->half)
         return commit_halves(l, layer, i, a);
-    return a->blob ? commit(l, layer, i, a->blob) : ferry__reread_bind(l->file, a->entry, to);
+    return a->blob ? commit(l, layer, i, a) : ferry__reread_bind(l->file, a->entry, to);
 }
 
 static int commit_layer(struct loading *l, ferry_layer *layer)
@@ -316,8 +326,8 @@ static int commit_layer(struct loading *l, ferry_layer *layer)
 
         if (!a)
             return 0;
-        a->used = true;
         err = commit_array(l, layer, i, a);
+        a->used = true;
         if (!err)
             l->net->layers[layer->params[i].owner].params[layer->params[i].owner_index].unfilled =
                 false;
@@ -564,27 +574,27 @@ int ferry__net_load_whole(ferry_net *net, const char *weights)
     return load(net, weights, WHOLE);
 }
 
-int ferry_net_load(ferry_net *net, const char *weights, const ferry_net_load_report **out_report)
-{
-    int err;
-
-    if (!net || !weights)
-        return ferry_error_set(FERRY_EINVAL, "ferry_net_load: NULL argument");
-    err = load(net, weights, ANYTHING);
-    if (!err && out_report)
-        *out_report = &net->report;
-    return err;
-}
-
-int ferry_net_load_matched(ferry_net *net, const char *weights,
+static int load_and_report(ferry_net *net, const char *weights, enum demand demand,
                            const ferry_net_load_report **out_report)
 {
     int err;
 
     if (!net || !weights)
-        return ferry_error_set(FERRY_EINVAL, "ferry_net_load_matched: NULL argument");
-    err = load(net, weights, MATCHED);
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_load%s: NULL argument",
+                               demand == MATCHED ? "_matched" : "");
+    err = load(net, weights, demand);
     if (!err && out_report)
         *out_report = &net->report;
     return err;
+}
+
+int ferry_net_load(ferry_net *net, const char *weights, const ferry_net_load_report **out_report)
+{
+    return load_and_report(net, weights, ANYTHING, out_report);
+}
+
+int ferry_net_load_matched(ferry_net *net, const char *weights,
+                           const ferry_net_load_report **out_report)
+{
+    return load_and_report(net, weights, MATCHED, out_report);
 }

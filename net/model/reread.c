@@ -28,15 +28,10 @@ struct values {
 bool ferry__reread_fits(const ferry_net *net, const ferry_io *io, const ferry_io_entry *entry,
                         const ferry_layer *layer)
 {
-    static const char *const types[] = { "Convolution", "Deconvolution", "InnerProduct" };
     const ferry_blob *blob = layer->params[0].blob;
     ferry_io_format format = ferry_io_get_format(io);
-    bool is_product = false;
-    size_t i;
 
-    for (i = 0; i < sizeof types / sizeof types[0]; i++)
-        is_product = is_product || !strcmp(layer->type->name, types[i]);
-    return net->reread && is_product &&
+    return net->reread && ferry__is_product(layer) &&
            (format == FERRY_IO_CAFFEMODEL || format == FERRY_IO_HDF5) &&
            (entry->dtype == FERRY_F32 || ferry__halves_fit(net, entry, layer, 0)) &&
            !entry->has_diff && !entry->unreadable &&

@@ -36,8 +36,8 @@ static const char text[] =
     "layer { name: 'end' type: 'InnerProduct' bottom: 'c' top: 'y' inner_product_param { "
     "num_output: 7 weight_filler { type: 'xavier' } } }\n";
 
-#define OUTPUTS 7
-#define LAYER_A 1
+#define OUTPUTS  7
+#define LAYER_A  1
 #define LAYER_IP 6
 
 static ferry_device *current; /* the device of the running case; NULL: not yet opened */
@@ -101,7 +101,18 @@ static bool has_hdf5(void)
     return true;
 }
 
-/* Writes the arrays of a file with that dtype into another. */
+/* Whether an earlier entry of a file has the name of that one. */
+static bool is_again(const ferry_io *io, int64_t index, const char *name)
+{
+    const ferry_io_entry *entry = NULL;
+
+    while (index-- > 0)
+        if (!ferry_io_entry_at(io, index, &entry) && !strcmp(entry->name, name))
+            return true;
+    return false;
+}
+
+/* Writes the arrays of a file, the first with each name, with that dtype into another. */
 static void convert(const char *from, const char *to, ferry_io_format format, ferry_dtype dtype)
 {
     ferry_io_writer *w = NULL;
@@ -116,6 +127,8 @@ static void convert(const char *from, const char *to, ferry_io_format format, fe
         ferry_blob *b = NULL;
 
         FX_OK_FATAL(ferry_io_entry_at(io, i, &entry));
+        if (is_again(io, i, entry->name))
+            continue;
         FX_OK_FATAL(ferry_blob_create(device(), dtype, NULL, FERRY_UNSHAPED, &b));
         FX_OK_FATAL(ferry_io_read(io, entry, b));
         FX_OK_FATAL(ferry_io_writer_write(w, entry->name, b, false));
@@ -372,6 +385,135 @@ static void a_bad_file_changes_nothing(void)
     end_case();
 }
 
+/* A program may hold a blob of parameters from before the net shares others. */
+static void a_held_blob_has_the_shared_values(void)
+{
+    const char *path = files[0].path;
+    ferry_net *first, *second = open_net(FERRY_PHASE_TEST, false), *plain;
+
+    make_files(path, files[0].format, files[0].dtype);
+    first = open_with(path, false);
+    plain = open_with(wide, false);
+    for (int layer = LAYER_A; layer <= LAYER_IP; layer += LAYER_IP - LAYER_A) {
+        ferry_blob *held = ferry_net_param_at(second, layer, 0);
+        ferry_blob *q = ferry_net_param_at(plain, layer, 0);
+        size_t bytes = (size_t)ferry_blob_element_count(q) * sizeof(float);
+
+        FX_OK(ferry_net_share(second, first));
+        CU_ASSERT_EQUAL(memcmp(ferry_blob_host_data(held), ferry_blob_host_data(q), bytes), 0);
+        check_same(second, plain);
+        CU_ASSERT_EQUAL(memcmp(ferry_blob_host_data(held), ferry_blob_host_data(q), bytes), 0);
+        ((float *)ferry_blob_mutable_host_data(held))[3] = 0.1f;
+        ((float *)ferry_blob_mutable_host_data(q))[3] = 0.1f;
+        check_same(second, plain);
+        check_same(first, plain);
+    }
+    ferry_net_close(first);
+    ferry_net_close(second);
+    ferry_net_close(plain);
+    remove_files(path);
+    end_case();
+}
+
+/* A net without reread_weights needs no file, whatever it had loaded before it shares. */
+static void a_net_without_the_option_needs_no_file(void)
+{
+    const char *path = files[0].path, *other = "test-net-halves-other.caffemodel";
+
+    for (int loaded = 0; loaded < 2; loaded++) {
+        ferry_net *first, *second = open_net(FERRY_PHASE_TEST, false), *plain;
+
+        make_files(path, files[0].format, files[0].dtype);
+        convert(path, other, FERRY_IO_CAFFEMODEL, FERRY_F16);
+        first = open_with(path, true);
+        plain = open_with(wide, false);
+        if (loaded)
+            FX_OK(ferry_net_load(second, other, NULL));
+        FX_OK(ferry_net_share(second, first));
+        CU_ASSERT_EQUAL(truncate(path, 100000), 0);
+        check_same(second, plain);
+        ferry_net_close(first);
+        check_same(second, plain);
+        ferry_net_close(second);
+        ferry_net_close(plain);
+        unlink(other);
+        remove_files(path);
+    }
+    end_case();
+}
+
+static const char twice[] =
+    "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 64 dim: 9 dim: 9 "
+    "} } }\n"
+    "layer { name: 'p' type: 'Pooling' bottom: 'x' top: 'p' pooling_param { pool: AVE "
+    "global_pooling: true } }\n"
+    "layer { name: 'd' type: 'InnerProduct' bottom: 'p' top: 'a' %s inner_product_param { "
+    "num_output: 300 weight_filler { type: 'xavier' } } }\n"
+    "layer { name: 'd' type: 'InnerProduct' bottom: 'p' top: 'b' %s inner_product_param { "
+    "num_output: 300 weight_filler { type: 'xavier' } } }\n"
+    "layer { name: 'e' type: 'InnerProduct' bottom: 'p' top: 'c' %s inner_product_param { "
+    "num_output: 300 weight_filler { type: 'xavier' } } }\n"
+    "layer { name: 's' type: 'Eltwise' bottom: 'a' bottom: 'b' bottom: 'c' top: 'z' }\n"
+    "layer { name: 'y' type: 'Slice' bottom: 'z' top: 'y' top: 'w' slice_param { "
+    "slice_point: 7 } }\n";
+
+#define LAYER_FIRST  3 /* after the Split that the net inserts */
+#define LAYER_SECOND 4
+
+/* Layer `shared`, if it is FIRST or SECOND, and the third one share their weights. */
+static ferry_net *open_twice(int shared, bool reread)
+{
+    char written[2000];
+    ferry_net_options o = { .struct_size = sizeof o,
+                            .text = written,
+                            .phase = FERRY_PHASE_TEST,
+                            .reread_weights = reread };
+    const char *param = "param { name: 'w' }";
+    ferry_net *net = NULL;
+
+    snprintf(written, sizeof written, twice, shared == LAYER_FIRST ? param : "",
+             shared == LAYER_SECOND ? param : "", shared ? param : "");
+    o.text_size = strlen(written);
+    FX_OK_FATAL(ferry_net_open(device(), "net.prototxt", &o, &net));
+    return net;
+}
+
+/*
+ * Layers with one name get the same values but share no memory, also if only one of them could keep
+ * halves.
+ */
+static void two_layers_may_have_one_name(void)
+{
+    const char *path = files[0].path;
+
+    for (int k = 0; k < 6; k++) {
+        const int shared = (int[]){ 0, LAYER_FIRST, LAYER_SECOND }[k / 2];
+        const bool reread = k % 2;
+        ferry_net *net = open_twice(shared, false), *plain;
+
+        FX_OK_FATAL(ferry_net_save(net, wide, FERRY_IO_CAFFEMODEL));
+        ferry_net_close(net);
+        convert(wide, path, FERRY_IO_CAFFEMODEL, FERRY_F16);
+        convert(path, wide, FERRY_IO_CAFFEMODEL, FERRY_F32);
+        net = open_twice(shared, reread);
+        plain = open_twice(shared, false);
+        FX_OK(ferry_net_load(net, path, NULL));
+        FX_OK(ferry_net_load(plain, wide, NULL));
+        check_same(net, plain);
+        check_weights(net, LAYER_FIRST, shared ? "F32" : "F16");
+        check_weights(net, LAYER_SECOND, shared ? "F32" : "F16");
+        ((float *)ferry_blob_mutable_host_data(ferry_net_param_at(net, LAYER_FIRST, 0)))[3] = 7;
+        CU_ASSERT_NOT_EQUAL(
+            ((const float *)ferry_blob_host_data(ferry_net_param_at(net, LAYER_SECOND, 0)))[3], 7);
+        ((float *)ferry_blob_mutable_host_data(ferry_net_param_at(plain, LAYER_FIRST, 0)))[3] = 7;
+        check_same(net, plain);
+        ferry_net_close(net);
+        ferry_net_close(plain);
+        remove_files(path);
+    }
+    end_case();
+}
+
 static void every_allocation_may_fail(void)
 {
     unsigned n = 1, step = packs() ? 1 : 7;
@@ -409,6 +551,9 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(nets_share_halves),
     FERRY_TEST(halves_are_saved_and_moved),
     FERRY_TEST(a_bad_file_changes_nothing),
+    FERRY_TEST(a_held_blob_has_the_shared_values),
+    FERRY_TEST(a_net_without_the_option_needs_no_file),
+    FERRY_TEST(two_layers_may_have_one_name),
     FERRY_TEST(every_allocation_may_fail),
 };
 
