@@ -123,6 +123,9 @@ static int apply(ferry_net *net, const ferry_net_options *o)
     err = find_precision(o, net->backward, &net->math);
     if (err)
         return err;
+    if (o->fake_quantize && o->precision == FERRY_PRECISION_BF16)
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_open: fake_quantize rounds in F32: it "
+                                             "excludes the precision bf16");
     if (o->fake_quantize)
         net->math = 0;
     if (o->segments && !(net->segments = strdup(o->segments)))

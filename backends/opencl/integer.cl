@@ -2,8 +2,9 @@
 /*
  * Convolutions of bytes. The program begins with types.h and integer_args.h. VEC: the floats of a
  * vector. GROUP: the items of a group. DOT: the device adds products of four bytes
- * (cl_khr_integer_dot_product), OWN_DOT: by functions below. Otherwise products are floats, as fast as those of F32: a sum of
- * INTEGER_EXACT_TERMS products is exact, and is then added to an integer. FUSED: fma is fast.
+ * (cl_khr_integer_dot_product), OWN_DOT: by functions below. Otherwise products are floats, as fast
+ * as those of F32: a sum of INTEGER_EXACT_TERMS products is exact, and is then added to an integer.
+ * FUSED: fma is fast.
  */
 #pragma OPENCL FP_CONTRACT OFF
 

@@ -98,7 +98,8 @@ typedef struct ferry_net_options {
      */
     bool reread_weights;
     bool recompute; /* plan_training, with cheap results computed again in backward, not kept */
-    bool fake_quantize; /* rounds in F32 what is quantized in TEST: net_ranges.h */
+    /** Rounds in F32 what is quantized in TEST (net_ranges.h); FERRY_EINVAL with `precision` BF16. */
+    bool fake_quantize;
 } ferry_net_options;
 
 /**

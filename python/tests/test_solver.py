@@ -43,6 +43,16 @@ def test_steps_match_a_computation_in_plain_numbers(solver):
     assert [h.shape for h in solver.histories] == [(1, 2), (1,)]
 
 
+def test_the_precision_is_f32_or_bf16(device, tmp_path):
+    with pytest.raises(ferry.InvalidArgument, match="bf17"):
+        ferry.Solver(device, tmp_path / "line.prototxt", text=NET, precision="bf17")
+    for precision in "f32", "bf16":
+        solver = ferry.Solver(device, tmp_path / "line.prototxt", text=NET, precision=precision)
+        assert solver.step(1) and weight(solver) == pytest.approx(0.3, rel=1e-2)
+    with pytest.raises(ferry.InvalidArgument, match="fake_quantize"):
+        ferry.Solver(device, tmp_path / "line.prototxt", text=NET, precision="bf16", fake_quantize=True)
+
+
 def test_an_update_by_hand(solver):
     solver.net.params["ip"][0].diff = 2
     solver.net.params["ip"][1].diff = 0

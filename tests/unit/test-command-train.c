@@ -185,6 +185,16 @@ static void fake_quantization_trains_for_the_ranges_and_resumes(void)
         0);
 }
 
+static void the_precision_of_the_training_net_is_an_option(void)
+{
+    CU_ASSERT_EQUAL(here("$FERRY train solver.prototxt --precision bf17"), 2);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "bf17"));
+    CU_ASSERT_EQUAL(here("FERRY_LOG=info $FERRY train solver.prototxt --precision bf16"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "may round"));
+    CU_ASSERT_EQUAL(here("FERRY_LOG=info $FERRY train solver.prototxt"), 0);
+    CU_ASSERT_PTR_NULL(strstr(err, "may round"));
+}
+
 static void signals_snapshot_and_stop(void)
 {
     CU_ASSERT_EQUAL(
@@ -447,6 +457,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(an_exact_resume_ends_with_the_same_result),
     FERRY_TEST(recompute_ends_with_the_same_result),
     FERRY_TEST(fake_quantization_trains_for_the_ranges_and_resumes),
+    FERRY_TEST(the_precision_of_the_training_net_is_an_option),
     FERRY_TEST(signals_snapshot_and_stop),
     FERRY_TEST(a_full_disk_names_the_latest_good_snapshot),
     FERRY_TEST(invalid_arguments_print_one_error_line),

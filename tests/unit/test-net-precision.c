@@ -278,6 +278,10 @@ static void bad_precisions_are_refused(void)
     CU_ASSERT_EQUAL(ferry_net_open(fx_device(), "precision", &options, &net), FERRY_ECONF);
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "FERRY_PRECISION=half"));
     unsetenv("FERRY_PRECISION");
+    options.precision = FERRY_PRECISION_BF16;
+    options.fake_quantize = true;
+    CU_ASSERT_EQUAL(ferry_net_open(fx_device(), "precision", &options, &net), FERRY_EINVAL);
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "fake_quantize"));
     CU_ASSERT_PTR_NULL(net);
 }
 

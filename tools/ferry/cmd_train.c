@@ -217,6 +217,21 @@ static int run(struct training *t)
     return status;
 }
 
+/* Checks the options that depend on each other. */
+static int check_options(const struct training *t)
+{
+    const char *name = t->self->name;
+
+    if (t->resume && (!t->snapshot || (strcmp(t->resume, "exact") && strcmp(t->resume, "caffe"))))
+        return tool_error(TOOL_USAGE, "%s: --resume must be exact or caffe, and requires --snapshot",
+                          name);
+    if (t->weights && !t->weights[strspn(t->weights, ", ")])
+        return tool_error(TOOL_USAGE, "%s: --weights \"%s\" does not name a file", name, t->weights);
+    if (t->snapshot && t->weights)
+        return tool_error(TOOL_USAGE, "%s: --snapshot and --weights exclude each other", name);
+    return net_max_bytes(t->self, t->max_bytes);
+}
+
 int cmd_train(const struct tool_command *self, int argc, char **argv)
 {
     struct training t = { .self = self };
@@ -246,19 +261,8 @@ int cmd_train(const struct tool_command *self, int argc, char **argv)
     if (n < 1)
         status = n < 0 ? tool_parse_status(n)
                        : tool_error(TOOL_USAGE, "%s: expected a solver", self->name);
-    else if (t.resume && (!t.snapshot || (strcmp(t.resume, "exact") && strcmp(t.resume, "caffe"))))
-        status = tool_error(TOOL_USAGE,
-                            "%s: --resume must be exact or caffe, and requires "
-                            "--snapshot",
-                            self->name);
-    else if (t.weights && !t.weights[strspn(t.weights, ", ")])
-        status = tool_error(TOOL_USAGE, "%s: --weights \"%s\" does not name a file", self->name,
-                            t.weights);
-    else if (t.snapshot && t.weights)
-        status =
-            tool_error(TOOL_USAGE, "%s: --snapshot and --weights exclude each other", self->name);
     else
-        status = net_max_bytes(self, t.max_bytes);
+        status = check_options(&t);
     if (t.solver && status == TOOL_OK) /* no solver: --help was given */
         status = run(&t);
     free(t.stages.at);
