@@ -95,7 +95,7 @@ static int add_operation(struct ferry__program *p, ferry_layer *layer, int numbe
     const struct ferry__net_op *from = &layer->forward.at[number];
     struct ferry__item *item = ferry__program_insert(p, p->n_items);
     uint32_t i;
-    int err = 0;
+    int err;
 
     if (!item)
         return FERRY_ENOMEM;
@@ -104,7 +104,7 @@ static int add_operation(struct ferry__program *p, ferry_layer *layer, int numbe
     item->op = from->op;
     if (p->net->fuse && item->op.kind == FERRY_OP_CONVOLUTION)
         item->op.math |= FERRY_MATH_WINOGRAD;
-    ferry__item_set_precision(p, item);
+    err = ferry__item_set_precision(p, item);
     for (i = 0; !err && i < from->op.n_in; i++)
         err = use_of(p, layer, &from->in[i], &item->in[i]);
     for (i = 0; !err && i < from->op.n_out; i++)

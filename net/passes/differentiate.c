@@ -38,10 +38,13 @@ static void fill_uses(const struct ferry__program *p, const ferry_layer *layer,
 static int add_operation(const struct ferry__program *p, struct ferry__item *item, int number)
 {
     const struct ferry__net_op *from = &item->layer->backward.at[number];
+    int err;
 
     item->number = number;
     item->op = from->op;
-    ferry__item_set_precision(p, item);
+    err = ferry__item_set_precision(p, item);
+    if (err)
+        return err;
     fill_uses(p, item->layer, from->in, from->op.n_in, item->in);
     fill_uses(p, item->layer, from->out, from->op.n_out, item->out);
     return ferry__item_choose(p, item);

@@ -67,7 +67,7 @@ int ferry__item_query(struct ferry__item *item, const ferry_op_desc *op,
 bool ferry__item_reaches(const struct ferry__program *p, const struct ferry__item *item,
                          const int64_t *in_start, const int64_t *out_start);
 /* Permits a product the approximations of the net's precision. */
-void ferry__item_set_precision(const struct ferry__program *p, struct ferry__item *item);
+int ferry__item_set_precision(const struct ferry__program *p, struct ferry__item *item);
 /* Queries how an item will run and stores the result. */
 int ferry__item_choose(const struct ferry__program *p, struct ferry__item *item);
 /* Creates the item's operation as queried. */

@@ -71,14 +71,41 @@ int ferry__item_query(struct ferry__item *item, const ferry_op_desc *op, ferry_o
     return ferry__layer_failed(item->layer, ferry_operation_query(item->layer->device, op, out));
 }
 
-void ferry__item_set_precision(const struct ferry__program *p, struct ferry__item *item)
+/*
+ * Permits the item of a net that trains the approximations. Updates change the weights, so that
+ * devices which gain by reading packed weights of fewer bits gain nothing: the item rounds only if
+ * the device also rounds weights that are not constants. They stay constants if the device packs
+ * them in the same form for each run; other forms may take long to pack.
+ */
+static int set_training_precision(struct ferry__item *item, uint32_t math)
+{
+    ferry_operation_plan once = { 0 }, each = { 0 };
+    ferry_op_desc op = item->op;
+    int err;
+
+    op.math |= math;
+    err = ferry__item_query(item, &op, &once);
+    op.constants = 0;
+    if (!err)
+        err = ferry__item_query(item, &op, &each);
+    if (err || !(each.math & math))
+        return err;
+    if (once.math == each.math && once.steps == each.steps &&
+        once.packed_bytes + once.workspace_bytes == each.workspace_bytes)
+        op.constants = item->op.constants;
+    item->op = op;
+    return 0;
+}
+
+int ferry__item_set_precision(const struct ferry__program *p, struct ferry__item *item)
 {
     if (item->layer->float_only || !p->net->math ||
         (item->op.kind != FERRY_OP_CONVOLUTION && item->op.kind != FERRY_OP_INNER_PRODUCT))
-        return;
+        return 0;
+    if (p->net->backward)
+        return set_training_precision(item, p->net->math);
     item->op.math |= p->net->math;
-    if (p->net->backward) /* training changes the weights: each run packs them */
-        item->op.constants = 0;
+    return 0;
 }
 
 int ferry__item_choose(const struct ferry__program *p, struct ferry__item *item)

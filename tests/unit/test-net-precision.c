@@ -4,6 +4,9 @@
 
 #include <ferry/net.h>
 #include <ferry/net_ranges.h>
+#include <ferry/op.h>
+
+#include "net/ir/program.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -199,12 +202,32 @@ static double gradients_apart(ferry_net *a, ferry_net *b, int layer)
     return most / largest;
 }
 
+#define LEARNING                                    \
+    CHAIN LAYER("l", "Power", "bottom: 'y'", "z", \
+                "loss_weight: 1 power_param { power: 2 }")
+
+/* Whether the cpu plugin rounds both factors of a product of x (2 × 600) and w (50 × 600). */
+static bool must_round(void)
+{
+    const int64_t x[2] = { 2, 600 }, w[2] = { 50, 600 }, y[2] = { 2, 50 };
+    ferry_operation_plan plan = { .struct_size = sizeof plan };
+    ferry_op_desc op = { .struct_size = sizeof op,
+                         .kind = FERRY_OP_INNER_PRODUCT,
+                         .math = FERRY_MATH_BF16,
+                         .n_in = 2,
+                         .n_out = 1 };
+
+    op.in[0] = ferry_operand_make(FERRY_F32, x, 2, NULL);
+    op.in[1] = ferry_operand_make(FERRY_F32, w, 2, NULL);
+    op.out[0] = ferry_operand_make(FERRY_F32, y, 2, NULL);
+    CU_ASSERT_EQUAL_FATAL(ferry_operation_query(fx_device(), &op, &plan), 0);
+    return !strncmp(ferry_device_name(fx_device()), "cpu", 3) && (plan.math & FERRY_MATH_BF16);
+}
+
 static void nets_that_run_backward_round_their_gradients_factors(void)
 {
-    static const char text[] = CHAIN LAYER("l", "Power", "bottom: 'y'", "z",
-                                           "loss_weight: 1 power_param { power: 2 }");
-    ferry_net *f32 = open_with(text, FERRY_PRECISION_F32, true);
-    ferry_net *bf16 = open_with(text, FERRY_PRECISION_BF16, true);
+    ferry_net *f32 = open_with(LEARNING, FERRY_PRECISION_F32, true);
+    ferry_net *bf16 = open_with(LEARNING, FERRY_PRECISION_BF16, true);
     ferry_net_layer_info info = { .struct_size = sizeof info };
     bool rounds;
 
@@ -215,6 +238,8 @@ static void nets_that_run_backward_round_their_gradients_factors(void)
     CU_ASSERT_EQUAL(ferry_net_get_layer_info(bf16, 3, &info), 0);
     CU_ASSERT_STRING_EQUAL(info.name, "i");
     rounds = !strcmp(info.backward_precision, "bf16");
+    if (must_round())
+        CU_ASSERT(rounds && !strcmp(info.precision, "bf16"));
     for (int layer = 1; layer <= 3; layer += 2) {
         double apart = gradients_apart(f32, bf16, layer);
 
@@ -223,6 +248,46 @@ static void nets_that_run_backward_round_their_gradients_factors(void)
     }
     ferry_net_close(f32);
     ferry_net_close(bf16);
+}
+
+/* Compares the plans of a pass, whose items are the same. */
+static void compare_plans(const struct ferry__item *f32, const struct ferry__item *bf16, int n)
+{
+    for (int i = 0; i < n; i++) {
+        ferry_operation_plan a = { .struct_size = sizeof a }, b = a;
+
+        CU_ASSERT_EQUAL_FATAL(f32[i].op.kind, bf16[i].op.kind);
+        if (!f32[i].prepared || !bf16[i].prepared)
+            continue;
+        CU_ASSERT_EQUAL_FATAL(ferry_operation_get_plan(f32[i].prepared, &a), 0);
+        CU_ASSERT_EQUAL_FATAL(ferry_operation_get_plan(bf16[i].prepared, &b), 0);
+        CU_ASSERT_EQUAL(a.tier, b.tier);
+        /* weights that are packed once stay so, in half of the memory if they are rounded */
+        CU_ASSERT_EQUAL(a.packed_bytes > 0, b.packed_bytes > 0);
+        if (b.math & FERRY_MATH_BF16) {
+            CU_ASSERT(b.packed_bytes <= a.packed_bytes);
+            continue;
+        }
+        CU_ASSERT_EQUAL(a.packed_bytes, b.packed_bytes);
+        CU_ASSERT_EQUAL(a.workspace_bytes, b.workspace_bytes);
+        CU_ASSERT_EQUAL(a.math, b.math);
+    }
+}
+
+static void weights_are_packed_once_as_in_f32(void)
+{
+    ferry_net *nets[2] = { open_with(LEARNING, FERRY_PRECISION_F32, true),
+                           open_with(LEARNING, FERRY_PRECISION_BF16, true) };
+    const struct ferry__program *f32 = nets[0]->stages[0].now, *bf16 = nets[1]->stages[0].now;
+
+    for (int i = 0; i < 2; i++)
+        CU_ASSERT_EQUAL(ferry_net_backward(nets[i]), 0);
+    CU_ASSERT_EQUAL_FATAL(f32->n_items, bf16->n_items);
+    CU_ASSERT_EQUAL_FATAL(f32->n_back, bf16->n_back);
+    compare_plans(f32->items, bf16->items, f32->n_items);
+    compare_plans(f32->back, bf16->back, f32->n_back);
+    ferry_net_close(nets[0]);
+    ferry_net_close(nets[1]);
 }
 
 static void new_weights_are_rounded_again(void)
@@ -292,6 +357,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(named_layers_stay_f32),
     FERRY_TEST(nets_that_run_backward_stay_f32_by_default),
     FERRY_TEST(nets_that_run_backward_round_their_gradients_factors),
+    FERRY_TEST(weights_are_packed_once_as_in_f32),
     FERRY_TEST(new_weights_are_rounded_again),
     FERRY_TEST(the_environment_sets_the_default_precision),
     FERRY_TEST(bad_precisions_are_refused),
@@ -299,6 +365,17 @@ static const ferry_test_case cases[] = {
 
 int main(int argc, char **argv)
 {
-    return ferry_test_main_backends(argc, argv, "precision of nets", cases,
-                                    FERRY_TEST_COUNT(cases));
+    static const ferry_test_set sets[] = {
+        { "cpu[isa=portable]", cases, FERRY_TEST_COUNT(cases) },
+        { "cpu[isa=avx2]", cases, FERRY_TEST_COUNT(cases) }, /* rounds constant weights only */
+    };
+    size_t n = 1;
+    int result =
+        ferry_test_main_backends(argc, argv, "precision of nets", cases, FERRY_TEST_COUNT(cases));
+
+#ifdef __x86_64__
+    n += __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#endif
+    return ferry_test_worse(result,
+                            ferry_test_main_sets(argc, argv, "precision of nets", sets, n));
 }
