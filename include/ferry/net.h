@@ -98,8 +98,7 @@ typedef struct ferry_net_options {
      */
     bool reread_weights;
     bool recompute; /* plan_training, with cheap results computed again in backward, not kept */
-    /** Rounds in F32 what is quantized in TEST (net_ranges.h); FERRY_EINVAL with `precision` BF16. */
-    bool fake_quantize;
+    bool fake_quantize; /* rounds in F32 what is quantized in TEST (net_ranges.h); not with BF16 */
 } ferry_net_options;
 
 /**

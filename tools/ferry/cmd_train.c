@@ -226,7 +226,8 @@ static int check_options(const struct training *t)
         return tool_error(TOOL_USAGE, "%s: --resume must be exact or caffe, and requires --snapshot",
                           name);
     if (t->weights && !t->weights[strspn(t->weights, ", ")])
-        return tool_error(TOOL_USAGE, "%s: --weights \"%s\" does not name a file", name, t->weights);
+        return tool_error(TOOL_USAGE, "%s: --weights \"%s\" does not name a file", name,
+                          t->weights);
     if (t->snapshot && t->weights)
         return tool_error(TOOL_USAGE, "%s: --snapshot and --weights exclude each other", name);
     return net_max_bytes(t->self, t->max_bytes);
