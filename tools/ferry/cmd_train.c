@@ -223,8 +223,8 @@ static int check_options(const struct training *t)
     const char *name = t->self->name;
 
     if (t->resume && (!t->snapshot || (strcmp(t->resume, "exact") && strcmp(t->resume, "caffe"))))
-        return tool_error(TOOL_USAGE, "%s: --resume must be exact or caffe, and requires --snapshot",
-                          name);
+        return tool_error(TOOL_USAGE,
+                          "%s: --resume must be exact or caffe, and requires --snapshot", name);
     if (t->weights && !t->weights[strspn(t->weights, ", ")])
         return tool_error(TOOL_USAGE, "%s: --weights \"%s\" does not name a file", name,
                           t->weights);
