@@ -98,14 +98,26 @@ static struct sum *sums_of(const struct rig *r)
 struct form {
     int64_t images, group, channels, outputs, in[2]; /* channels, outputs: of a group */
     int64_t kernel[2], stride[2], dilation[2], pad[2], pad_end[2];
+    bool transposed; /* `in` and `channels` are those of y, whose lines all windows cover */
 };
+
+static int64_t reach(const struct form *f, int axis)
+{
+    return f->in[axis] + f->pad[axis] + f->pad_end[axis] -
+           (f->dilation[axis] * (f->kernel[axis] - 1) + 1);
+}
 
 static int64_t after(const struct form *f, int axis)
 {
-    int64_t reach = f->in[axis] + f->pad[axis] + f->pad_end[axis] -
-                    (f->dilation[axis] * (f->kernel[axis] - 1) + 1);
+    return reach(f, axis) < 0 ? 0 : reach(f, axis) / f->stride[axis] + 1;
+}
 
-    return reach < 0 ? 0 : reach / f->stride[axis] + 1;
+/* The pass of the convolution that has the same products: a transposed one goes the other way. */
+static uint32_t pass_of(const struct form *f, uint32_t pass)
+{
+    if (!f->transposed || pass == FERRY_PASS_BACKWARD_WEIGHTS)
+        return pass;
+    return pass == FERRY_PASS_FORWARD ? FERRY_PASS_BACKWARD_DATA : FERRY_PASS_FORWARD;
 }
 
 static void draw(struct form *f)
@@ -115,7 +127,8 @@ static void draw(struct form *f)
     *f = (struct form){ .images = 1 + rig_random(3),
                         .group = rig_random(4) ? 1 : 1 + rig_random(3),
                         .channels = 1 + rig_random(rig_random(3) ? 20 : 300),
-                        .outputs = 4 + rig_random(rig_random(3) ? 30 : 80) };
+                        .outputs = 4 + rig_random(rig_random(3) ? 30 : 80),
+                        .transposed = rig_random(4) == 0 };
     for (int a = 0; a < 2; a++) {
         f->kernel[a] = kernels[rig_random(6)];
         f->stride[a] = rig_random(3) ? 1 : 1 + rig_random(3);
@@ -123,7 +136,7 @@ static void draw(struct form *f)
         f->pad[a] = rig_random(f->kernel[a] + 1);
         f->pad_end[a] = rig_random(f->kernel[a] + 1);
         f->in[a] = 1 + rig_random(20);
-        while (after(f, a) < 1)
+        while (after(f, a) < 1 || (f->transposed && reach(f, a) % f->stride[a]))
             f->in[a]++;
     }
     if (f->kernel[0] * f->kernel[1] > 4)
@@ -138,12 +151,14 @@ static void make(struct rig *r, const struct form *f, uint32_t pass, int layout)
     const int64_t w[4] = { f->group * f->outputs, f->channels, f->kernel[0], f->kernel[1] };
     const int of_w = rig_random(4) ? RIG_PLAIN : (int)rig_random(RIG_LAYOUTS);
     ferry_op_window *window = &r->op.params.window;
-    bool is_forward = pass == FERRY_PASS_FORWARD, is_data = pass == FERRY_PASS_BACKWARD_DATA;
+    bool is_weights = pass == FERRY_PASS_BACKWARD_WEIGHTS;
+    bool reads_x = pass_of(f, pass) == FERRY_PASS_FORWARD || (is_weights && f->transposed);
 
     rig_begin(r, FERRY_OP_CONVOLUTION);
     r->op.pass = pass;
     r->op.math = FERRY_MATH_BF16;
     window->axes = 2;
+    window->transposed = f->transposed;
     window->group = (uint32_t)f->group;
     for (int a = 0; a < 2; a++) {
         window->kernel[a] = f->kernel[a];
@@ -152,18 +167,19 @@ static void make(struct rig *r, const struct form *f, uint32_t pass, int layout)
         window->pad[a] = f->pad[a];
         window->pad_end[a] = f->pad_end[a];
     }
-    rig_in(r, FERRY_F32, layout, 4, is_forward ? x : y);
-    if (is_forward || is_data)
+    rig_in(r, FERRY_F32, layout, 4, reads_x ? x : y);
+    if (is_weights)
+        rig_in(r, FERRY_F32, layout, 4, reads_x ? y : x);
+    else
         rig_in(r, FERRY_F32, of_w, 4, w);
-    else
-        rig_in(r, FERRY_F32, layout, 4, x);
-    if (is_forward && rig_random(2))
-        rig_in(r, FERRY_F32, RIG_PLAIN, 1, &w[0]);
-    if (is_forward || is_data)
-        rig_out(r, FERRY_F32, layout, 4, is_forward ? y : x);
-    else
+    if (pass == FERRY_PASS_FORWARD && rig_random(2))
+        rig_in(r, FERRY_F32, RIG_PLAIN, 1, f->transposed ? &x[1] : &y[1]);
+    if (is_weights)
         rig_out(r, FERRY_F32, of_w, 4, w);
-    r->op.constants = is_data && rig_random(3) ? 2 : 0; /* training changes them */
+    else
+        rig_out(r, FERRY_F32, layout, 4, reads_x ? y : x);
+    /* forward, constants may be rounded alone: training then takes F32 */
+    r->op.constants = pass == FERRY_PASS_BACKWARD_DATA && rig_random(3) ? 2 : 0;
 }
 
 /* Adds the products of an output's position and a channel: of all taps. */
@@ -173,6 +189,7 @@ static void join(const struct rig *r, const struct form *f, const int64_t *at, i
     const int64_t image = at[0], o = at[1], rows = after(f, 0), columns = after(f, 1);
     const int64_t y = ((image * f->group * f->outputs + o) * rows + at[2]) * columns + at[3];
     const int64_t channel = o / f->outputs * f->channels + c;
+    const uint32_t pass = pass_of(f, r->op.pass);
 
     for (int64_t i = 0; i < f->kernel[0]; i++)
         for (int64_t j = 0; j < f->kernel[1]; j++) {
@@ -183,12 +200,12 @@ static void join(const struct rig *r, const struct form *f, const int64_t *at, i
             if (h < 0 || h >= f->in[0] || v < 0 || v >= f->in[1])
                 continue;
             x = ((image * f->group * f->channels + channel) * f->in[0] + h) * f->in[1] + v;
-            if (r->op.pass == FERRY_PASS_FORWARD)
+            if (pass == FERRY_PASS_FORWARD)
                 add(&sums[y], r->in[0][x], r->in[1][w], rounds);
-            else if (r->op.pass == FERRY_PASS_BACKWARD_DATA)
+            else if (pass == FERRY_PASS_BACKWARD_DATA)
                 add(&sums[x], r->in[0][y], r->in[1][w], rounds);
             else
-                add(&sums[w], r->in[0][y], r->in[1][x], rounds);
+                add(&sums[w], r->in[f->transposed][y], r->in[!f->transposed][x], rounds);
         }
 }
 
@@ -359,7 +376,7 @@ static void packed_weights_have_keys_of_their_own(void)
         for (int i = 0; i < 2; i++) {
             ferry_op_answer plain = { .struct_size = sizeof(plain) }, with = plain;
             struct form f = { 2, 1, 20, 24, { 12, 12 }, { 3, 3 }, { 1 + i, 1 + i },
-                              { 1, 1 }, { 1, 1 }, { 1, 1 } };
+                              { 1, 1 }, { 1, 1 }, { 1, 1 }, false };
             struct rig r;
 
             make(&r, &f, pass, RIG_PLAIN);
@@ -381,7 +398,7 @@ static void results_do_not_depend_on_the_number_of_threads(void)
         for (int i = 0; i < 4; i++) {
             int64_t stride = 1 + i % 2;
             struct form f = { 2, 1 + i / 2, 130, 100, { 12, 11 }, { 3, 3 }, { stride, stride },
-                              { 1, 1 }, { 1, 1 }, { 1, 1 } };
+                              { 1, 1 }, { 1, 1 }, { 1, 1 }, false };
             struct rig r;
 
             make(&r, &f, pass, RIG_PLAIN);
