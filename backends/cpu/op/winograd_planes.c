@@ -174,12 +174,10 @@ static double choose_lines(struct cpu_op *p, int64_t threads)
     return best;
 }
 
-double cpu_winograd_planes_limit(const struct cpu_op *p, const struct cpu_window *w, double change)
+double cpu_winograd_planes_limit(const struct cpu_window *w)
 {
-    double elements = 9.0 * (double)w->channels * (double)(w->images * w->out[1] * w->out[2]);
-    double products = elements * (double)w->outputs, pairs = products / 2 + change * elements;
-
-    return cpu_op_takes_pairs(p) && pairs < 0.85 * products ? pairs : 0.85 * products;
+    return 0.85 * 9.0 * (double)(w->images * w->out[1] * w->out[2]) * (double)w->channels *
+           (double)w->outputs;
 }
 
 /* The answer does not depend on the number of threads, so that the results do not either. */
@@ -193,7 +191,7 @@ bool cpu_winograd_planes_can(const struct cpu_op *p)
     products *= (double)w->channels * (double)w->outputs;
     return cpu_winograd_planes_fit(p, w) && products > WORKERS_FEW_PRODUCTS &&
            cut(w->out[2], 2) <= MOST_POINTS / column && /* a line of tiles is the least block */
-           choose_lines(&other, 1) < 0.85 * products; /* measured: then also faster than BF16 */
+           choose_lines(&other, 1) < cpu_winograd_planes_limit(w); /* then also faster than BF16 */
 }
 
 static uint64_t room(const struct cpu_op *p)

@@ -23,11 +23,8 @@ struct cpu_winograd_planes {
 
 /* Whether the shape and the flags of a convolution, or of its gradient of weights, permit tiles. */
 bool cpu_winograd_planes_fit(const struct cpu_op *p, const struct cpu_window *w);
-/*
- * The cost, in multiplications, below which tiles are faster than a product without them: of F32,
- * or of BF16 if it may be used, whose elements under a tap cost `change` to bring.
- */
-double cpu_winograd_planes_limit(const struct cpu_op *p, const struct cpu_window *w, double change);
+/* The cost, in multiplications, below which tiles are faster than a product of F32 without them. */
+double cpu_winograd_planes_limit(const struct cpu_window *w);
 /* The planes of x (the patches of its tiles), or of y (the tiles), for blocks of `lines` lines. */
 struct cpu_winograd_planes cpu_winograd_planes_of(const struct cpu_op *p,
                                                   const struct cpu_window *w, bool is_y,

@@ -55,6 +55,16 @@ static double cost_of(const struct cpu_op *p, int64_t blocks)
             ((double)blocks * CHANGE_SUM + CHANGE_WEIGHT) * both);
 }
 
+/* The cost up to which tiles are used: products of BF16 without them may be faster than of F32. */
+static double limit_of(const struct cpu_op *p, const struct cpu_window *w)
+{
+    double elements = 9.0 * (double)w->channels * (double)(w->images * w->out[1] * w->out[2]);
+    double pairs = elements * ((double)w->outputs / 2 + CHANGE_PAIRS);
+    double limit = cpu_winograd_planes_limit(w);
+
+    return cpu_op_takes_pairs(p) && pairs < limit ? pairs : limit;
+}
+
 bool cpu_winograd_weights_plan(struct cpu_op *p)
 {
     const struct cpu_window *w = &p->plan.weights.window;
@@ -73,8 +83,7 @@ bool cpu_winograd_weights_plan(struct cpu_op *p)
     blocks = cut(lines, MOST_TILES / c->line);
     c->block = cut(lines, blocks);
     products *= (double)w->channels * (double)w->outputs;
-    if (products <= WORKERS_FEW_PRODUCTS ||
-        cost_of(p, blocks) > cpu_winograd_planes_limit(p, w, CHANGE_PAIRS))
+    if (products <= WORKERS_FEW_PRODUCTS || cost_of(p, blocks) > limit_of(p, w))
         return false;
     for (int i = 0; i < 2; i++) {
         g[i]->batches = WINOGRAD_PLANES_POINTS;
