@@ -169,6 +169,15 @@ void ferry__origin_end(struct ferry__origin *s)
     pthread_mutex_unlock(&s->lock);
 }
 
+/* Ends `arg`, since nothing will call `fill` any more. (locked) */
+static void keep(struct ferry__origin *s)
+{
+    s->filled = s->kept = true;
+    if (s->end)
+        s->end(s->arg);
+    s->end = NULL;
+}
+
 int ferry__origin_keep(const ferry_memory *memory)
 {
     struct ferry__origin *s = find(memory);
@@ -178,7 +187,8 @@ int ferry__origin_keep(const ferry_memory *memory)
         return 0;
     pthread_mutex_lock(&s->lock);
     err = fill(s);
-    s->kept = s->kept || !err;
+    if (!err)
+        keep(s);
     pthread_mutex_unlock(&s->lock);
     return err;
 }
@@ -203,6 +213,6 @@ void ferry__origin_replace(const ferry_memory *memory)
     if (!s)
         return;
     pthread_mutex_lock(&s->lock);
-    s->filled = s->kept = true;
+    keep(s);
     pthread_mutex_unlock(&s->lock);
 }

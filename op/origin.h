@@ -29,8 +29,9 @@ typedef int (*ferry__origin_fill)(void *arg, void *bytes);
 /*
  * Gives `memory`, whose home works in the program's memory, a host copy of all its bytes in use
  * that is computed when it is needed. A writing call on the memory. The origin lives as long as
- * this copy of the memory; then `end`, if it is not NULL, is called with `arg`. FERRY_ENOMEM, the
- * errors of ferry_memory_adopt; nothing has then changed, and `end` is not called.
+ * this copy of the memory. Then, or when the bytes are kept or replaced, `end`, if it is not NULL,
+ * is called once with `arg`. FERRY_ENOMEM, the errors of ferry_memory_adopt; nothing has then
+ * changed, and `end` is not called.
  */
 int ferry__origin_create(ferry_memory *memory, ferry__origin_fill fill, void (*end)(void *arg),
                          void *arg);

@@ -74,18 +74,25 @@ static bool reads_params(const ferry_layer *layer)
     return layer->net->debug || layer->type->prepare || layer->type->forward;
 }
 
-/* Makes the parameters readable that layers first … last read unpacked. */
+/*
+ * Makes the parameters readable that layers first … last read unpacked. Their halves end one by
+ * one, so that few of them exist in both forms at a time.
+ */
 static int keep_params(ferry_net *net, const struct ferry__program *p, int first, int last)
 {
     int i, k, err = 0;
 
-    for (i = first; !err && net->lazy && i <= last; i++)
+    for (i = first; !err && net->lazy && i <= last; i++) {
         for (k = 0; !err && k < net->layers[i].n_params && reads_params(&net->layers[i]); k++)
             err = ferry__layer_failed(
                 &net->layers[i],
                 ferry__origin_keep(ferry_blob_data_memory(net->layers[i].params[k].blob)));
-    for (i = 0; !err && net->lazy && i < p->n_items; i++)
+        ferry__halves_trim(&net->layers[i]);
+    }
+    for (i = 0; !err && net->lazy && i < p->n_items; i++) {
         err = ferry__layer_failed(p->items[i].layer, keep_inputs(&p->items[i]));
+        ferry__halves_trim(p->items[i].layer);
+    }
     return err;
 }
 

@@ -7,6 +7,7 @@
 #include "net/passes/passes.h"
 
 #include "op/operation.h"
+#include "op/origin.h"
 
 /* The halves that an item can read; NULL: none. */
 static ferry_blob *halves_for(const struct ferry__item *item)
@@ -40,4 +41,38 @@ int ferry__pass_halves(struct ferry__program *p)
         err = ferry__item_choose(p, item);
     }
     return err;
+}
+
+/* Whether an operation of a program reads halves. */
+static bool are_read(const ferry_net *net, const ferry_blob *halves)
+{
+    int i, k, n;
+
+    for (i = 0; i < net->stage_count; i++)
+        for (k = 0; k < FERRY__NET_KEPT; k++) {
+            const struct ferry__program *p = net->stages[i].kept[k];
+
+            for (n = 0; p && n < p->n_items; n++)
+                if (p->items[n].op.n_in > 1 && p->items[n].in[1].blob == halves)
+                    return true;
+        }
+    return false;
+}
+
+void ferry__halves_trim(const ferry_layer *layer)
+{
+    bool trimmed = false;
+    int i;
+
+    for (i = 0; i < layer->n_params; i++) {
+        struct ferry__net_param *p = &layer->params[i];
+
+        if (p->halves && ferry__origin_is_kept(ferry_blob_data_memory(p->blob)) &&
+            !are_read(layer->net, p->halves)) {
+            ferry__halves_end(p);
+            trimmed = true;
+        }
+    }
+    if (trimmed)
+        (void)ferry_device_trim(layer->device); /* F32 forms do not use the blocks of its pool */
 }
