@@ -26,10 +26,10 @@ FERRY_BEGIN_DECLS
 /** A net. Opaque. */
 typedef struct ferry_net ferry_net;
 /**
- * The arithmetic of a net's convolutions and inner products. BF16 rounds their inputs and weights,
- * or only the weights, to 8 bits of significand (FERRY_MATH_BF16) if that is faster on the device,
- * and sums in F32; in nets that run backward also the factors of the gradients of x and w. Blobs
- * and other layers are F32. ferry_net_get_layer_info reports the precision of each layer.
+ * The arithmetic of a net's convolutions and inner products. BF16 lets a device round their inputs
+ * and weights to 8 bits of significand (FERRY_MATH_BF16), or only the weights unless the net runs
+ * backward, and then the factors of gradients too; a layer may be slower. Sums, blobs and other
+ * layers are F32. ferry_net_get_layer_info reports the precision of each layer.
  */
 typedef enum ferry_precision {
     FERRY_PRECISION_DEFAULT = 0, /* from the environment: FERRY_PRECISION=f32 or bf16; F32 if it is
