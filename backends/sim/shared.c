@@ -10,6 +10,25 @@ struct sim_shared sim_shared = {
     .changed = PTHREAD_COND_INITIALIZER,
 };
 
+/* A worker that held the lock is not in the child, which opens devices of its own. */
+static void forked_in_child(void)
+{
+    pthread_mutex_init(&sim_shared.lock, NULL);
+    pthread_cond_init(&sim_shared.changed, NULL);
+}
+
+static void watch_forks_once(void)
+{
+    pthread_atfork(NULL, NULL, forked_in_child);
+}
+
+void sim_watch_forks(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, watch_forks_once);
+}
+
 void sim_lock(void)
 {
     pthread_mutex_lock(&sim_shared.lock);

@@ -82,6 +82,7 @@ FERRY_API int ferry_plugin_open(const ferry_host *host, const ferry_plugin_ops *
     const char *map = host->option("map");
 
     sim_shared.host = host;
+    sim_watch_forks();
     *out = &ops;
     if (map && !strcmp(map, "off")) {
         unmapped = ops;

@@ -408,6 +408,8 @@ struct sim_shared {
 
 extern struct sim_shared sim_shared;
 
+/* Registers, once, the handler that gives the child of a fork its own lock. */
+void sim_watch_forks(void);
 void sim_lock(void);
 void sim_unlock(void);
 
