@@ -27,6 +27,7 @@ EXTRA_DIST += \
 
 # The objects on their own, so that a unit test can link them and reach what is hidden.
 %C%_libferrycore_la_SOURCES = \
+	common/half.h \
 	common/hash.h \
 	common/rounding.h \
 	%D%/base/dtype.c \
@@ -126,7 +127,6 @@ EXTRA_DIST += \
 	%D%/load/loader_posix.h \
 	%D%/load/note.c \
 	%D%/load/note.h \
-	%D%/math/half.h \
 	%D%/math/hostblock.c \
 	%D%/math/hostblock.h \
 	%D%/math/hostmath.c \

@@ -3,8 +3,8 @@
 
 #include "core/math/hostblock.h"
 
+#include "common/half.h"
 #include "common/rounding.h"
-#include "core/math/half.h"
 
 #define EACH(type, expression)                        \
     {                                                 \

@@ -3,8 +3,8 @@
 
 #include "core/math/hostmath.h"
 
+#include "common/half.h"
 #include "common/rounding.h"
-#include "core/math/half.h"
 #include "core/math/hostblock.h"
 
 #include <stdbool.h>

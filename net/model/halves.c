@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "net/model/halves.h"
 
+#include "common/half.h"
 #include "op/origin.h"
 
 #include <ferry/status.h>
@@ -9,35 +10,18 @@
 #include <string.h>
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
 /* ---- conversion ------------------------------------------------------------------------------ */
 
-/* The bits of the float of a number of F16; NaN becomes a quiet NaN. */
-static uint32_t bits_of_f16(uint16_t h)
-{
-    uint32_t sign = (uint32_t)(h & 0x8000u) << 16, magnitude = h & 0x7fffu, bits;
-    float value = (float)magnitude * 0x1p-24f; /* of a denormal number */
-
-    if (magnitude < 0x0400)
-        memcpy(&bits, &value, sizeof bits);
-    else if (magnitude < 0x7c00)
-        bits = (magnitude << 13) + (112u << 23);
-    else
-        bits = 0x7f800000u | magnitude << 13 | (uint32_t)(magnitude > 0x7c00) << 22;
-    return sign | bits;
-}
-
 static void widen_f16(const uint16_t *from, int64_t n, float *to)
 {
     int64_t i;
 
-    for (i = 0; i < n; i++) {
-        uint32_t bits = bits_of_f16(from[i]);
-
-        memcpy(&to[i], &bits, sizeof bits);
-    }
+    for (i = 0; i < n; i++)
+        to[i] = ferry__f16_to_float(from[i]);
 }
 
 #if defined(__x86_64__)
@@ -56,8 +40,11 @@ __attribute__((target("avx,f16c"))) static void widen_by_f16c(const uint16_t *fr
 
 static bool has_f16c(void)
 {
+    unsigned eax, ebx, ecx = 0, edx;
+
     __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2"); /* processors with AVX2 have F16C */
+    return __builtin_cpu_supports("avx") && __get_cpuid(1, &eax, &ebx, &ecx, &edx) &&
+           (ecx & bit_F16C);
 }
 #endif
 
@@ -65,11 +52,8 @@ static void widen_bf16(const uint16_t *from, int64_t n, float *to)
 {
     int64_t i;
 
-    for (i = 0; i < n; i++) {
-        uint32_t bits = (uint32_t)from[i] << 16;
-
-        memcpy(&to[i], &bits, sizeof bits);
-    }
+    for (i = 0; i < n; i++)
+        to[i] = ferry__bf16_to_float(from[i]);
 }
 
 static void widen(ferry_dtype dtype, const uint16_t *from, int64_t n, float *to)

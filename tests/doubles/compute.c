@@ -4,7 +4,7 @@
  */
 #include "cublas.h"
 
-#include "core/math/half.h"
+#include "common/half.h"
 
 static double load(cudaDataType type, const unsigned char *at, int64_t i)
 {

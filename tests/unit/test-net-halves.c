@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _POSIX_C_SOURCE 200809L
-#include "fixture.h"
 #include "oom.h"
+#include "weights-net.h"
 
 #include "net/ir/program.h"
 
@@ -40,25 +40,10 @@ static const char text[] =
 #define LAYER_A  1
 #define LAYER_IP 6
 
-static ferry_device *current; /* the device of the running case; NULL: not yet opened */
-
-static ferry_device *device(void)
-{
-    if (!current)
-        current = fx_device();
-    return current;
-}
-
-static void end_case(void)
-{
-    current = NULL;
-    fx_end();
-}
-
 /* Whether a load keeps halves on this backend, and whether its products are packed. */
 static bool keeps(void)
 {
-    return ferry_device_get_properties(device())->host_memory;
+    return ferry_device_get_properties(wn_device())->host_memory;
 }
 
 static bool packs(void)
@@ -79,7 +64,7 @@ static ferry_net *open_net(ferry_phase phase, bool reread)
                             .reread_weights = reread };
     ferry_net *net = NULL;
 
-    FX_OK_FATAL(ferry_net_open(device(), "net.prototxt", &o, &net));
+    FX_OK_FATAL(ferry_net_open(wn_device(), "net.prototxt", &o, &net));
     return net;
 }
 
@@ -129,7 +114,7 @@ static void convert(const char *from, const char *to, ferry_io_format format, fe
         FX_OK_FATAL(ferry_io_entry_at(io, i, &entry));
         if (is_again(io, i, entry->name))
             continue;
-        FX_OK_FATAL(ferry_blob_create(device(), dtype, NULL, FERRY_UNSHAPED, &b));
+        FX_OK_FATAL(ferry_blob_create(wn_device(), dtype, NULL, FERRY_UNSHAPED, &b));
         FX_OK_FATAL(ferry_io_read(io, entry, b));
         FX_OK_FATAL(ferry_io_writer_write(w, entry->name, b, false));
         ferry_blob_destroy(b);
@@ -253,7 +238,7 @@ static void results_are_those_of_f32(void)
         ferry_net_close(plain);
         remove_files(files[i].path);
     }
-    end_case();
+    wn_end();
 }
 
 /* A program reads and writes F32; a written parameter is used from the next pass on. */
@@ -286,7 +271,7 @@ static void parameters_are_f32_for_a_program(void)
     ferry_net_close(net);
     ferry_net_close(plain);
     remove_files(path);
-    end_case();
+    wn_end();
 }
 
 static void nets_share_halves(void)
@@ -322,7 +307,7 @@ static void nets_share_halves(void)
     ferry_net_close(second);
     ferry_net_close(plain);
     remove_files(path);
-    end_case();
+    wn_end();
 }
 
 static void halves_are_saved_and_moved(void)
@@ -348,7 +333,7 @@ static void halves_are_saved_and_moved(void)
         unlink(saved);
         remove_files(path);
     }
-    end_case();
+    wn_end();
 }
 
 /* A file that is cut off is one error, and the net is as before. */
@@ -383,7 +368,7 @@ static void a_bad_file_changes_nothing(void)
     ferry_net_close(plain);
     unlink(cut);
     remove_files(path);
-    end_case();
+    wn_end();
 }
 
 /* A program may hold a blob of parameters from before the net shares others. */
@@ -413,7 +398,7 @@ static void a_held_blob_has_the_shared_values(void)
     ferry_net_close(second);
     ferry_net_close(plain);
     remove_files(path);
-    end_case();
+    wn_end();
 }
 
 /* A net without reread_weights needs no file, whatever it had loaded before it shares. */
@@ -440,7 +425,7 @@ static void a_net_without_the_option_needs_no_file(void)
         unlink(other);
         remove_files(path);
     }
-    end_case();
+    wn_end();
 }
 
 static const char twice[] =
@@ -475,7 +460,7 @@ static ferry_net *open_twice(int shared, bool reread)
     snprintf(written, sizeof written, twice, shared == LAYER_FIRST ? param : "",
              shared == LAYER_SECOND ? param : "", shared ? param : "");
     o.text_size = strlen(written);
-    FX_OK_FATAL(ferry_net_open(device(), "net.prototxt", &o, &net));
+    FX_OK_FATAL(ferry_net_open(wn_device(), "net.prototxt", &o, &net));
     return net;
 }
 
@@ -512,7 +497,7 @@ static void two_layers_may_have_one_name(void)
         ferry_net_close(plain);
         remove_files(path);
     }
-    end_case();
+    wn_end();
 }
 
 static void every_allocation_may_fail(void)
@@ -542,7 +527,7 @@ static void every_allocation_may_fail(void)
     }
     ferry_net_close(plain);
     remove_files(path);
-    end_case();
+    wn_end();
     CU_ASSERT(n > 20);
 }
 

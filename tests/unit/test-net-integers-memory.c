@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _POSIX_C_SOURCE 200809L
-#include "fixture.h"
 #include "oom.h"
+#include "weights-net.h"
 
 #include "net/passes/integers.h"
 #include "op/origin.h"
@@ -17,52 +17,6 @@
 /* The memory of a net's weights as integers, which exist only while they are packed. */
 
 static const char *const file = "test-net-integers-memory.caffemodel";
-
-static ferry_device *current; /* the device of the running case; NULL: not yet opened */
-
-/* fx_device would record the live bytes anew. */
-static ferry_device *device(void)
-{
-    if (!current)
-        current = fx_device();
-    return current;
-}
-
-static void end_case(void)
-{
-    current = NULL;
-    fx_end();
-}
-
-static void set(ferry_blob *b, float first, float step)
-{
-    float *to = ferry_blob_overwrite_host_data(b);
-
-    CU_ASSERT_PTR_NOT_NULL_FATAL(to);
-    for (int64_t i = 0; i < ferry_blob_element_count(b); i++)
-        to[i] = first + step * (float)(i % 13);
-}
-
-static int64_t run(ferry_net *net, int64_t side, float *out)
-{
-    ferry_blob *x = ferry_net_input_at(net, 0);
-    const float *y;
-
-    FX_OK(ferry_blob_reshape4(x, 1, 64, side, side));
-    set(x, -3, 0.5f);
-    if (ferry_net_forward(net, NULL))
-        return 0;
-    y = ferry_blob_host_data(ferry_net_output_at(net, 0));
-    if (y)
-        memcpy(out, y, 7 * sizeof *y);
-    return y ? 7 : 0;
-}
-
-static void check_equal(const float *a, const float *b, float tolerance)
-{
-    for (int i = 0; i < 7; i++)
-        CU_ASSERT(fabsf(a[i] - b[i]) <= tolerance);
-}
 
 static const ferry_memory *weights_of(const ferry_net *net)
 {
@@ -122,7 +76,7 @@ static ferry_net *open_integers(bool fold, bool reread)
     ferry_net *net = NULL;
 
     o.text_size = (size_t)snprintf(all, sizeof all, "%s%s%s", head, fold ? scale : "", tail);
-    FX_OK_FATAL(ferry_net_open(device(), "net.prototxt", &o, &net));
+    FX_OK_FATAL(ferry_net_open(wn_device(), "net.prototxt", &o, &net));
     set_ranges(net);
     return net;
 }
@@ -134,10 +88,10 @@ static bool has_integers(void)
     float got[7];
     bool has;
 
-    CU_ASSERT_EQUAL(run(net, 14, got), 7);
+    CU_ASSERT_EQUAL(wn_run(net, 14, got), 7);
     has = net->integers != NULL;
     ferry_net_close(net);
-    end_case();
+    wn_end();
     if (!has)
         ferry_test_skip("%s", "the device has no products of bytes");
     return has;
@@ -151,9 +105,9 @@ static void check_fresh(ferry_net *net, bool fold, int64_t side)
 
     FX_OK(ferry_net_share(fresh, net));
     set_ranges(fresh);
-    CU_ASSERT_EQUAL(run(net, side, got), 7);
-    CU_ASSERT_EQUAL(run(fresh, side, wanted), 7);
-    check_equal(got, wanted, 0);
+    CU_ASSERT_EQUAL(wn_run(net, side, got), 7);
+    CU_ASSERT_EQUAL(wn_run(fresh, side, wanted), 7);
+    wn_check_equal(got, wanted, 0);
     CU_ASSERT(fabsf(wanted[0]) > 1e-4f);
     ferry_net_close(fresh);
 }
@@ -170,16 +124,16 @@ static void integers_are_computed_whenever_they_are_packed(void)
             check_fresh(net, fold, side);
             CU_ASSERT(are_integers_dropped(net));
         }
-        set(ferry_net_param_at(net, 1, 0), -0.5f, 0.0625f);
+        wn_set(ferry_net_param_at(net, 1, 0), -0.5f, 0.0625f);
         check_fresh(net, fold, 14);
-        set(ferry_net_param_at(net, 1, 0), 0.25f, -0.0625f);
+        wn_set(ferry_net_param_at(net, 1, 0), 0.25f, -0.0625f);
         check_fresh(net, fold, 30);
         FX_OK(ferry_net_set_range(net, "x", -2, 2));
-        set(ferry_net_input_at(net, 0), -3, 0.5f);
+        wn_set(ferry_net_input_at(net, 0), -3, 0.5f);
         FX_OK(ferry_net_forward(net, NULL));
         CU_ASSERT(are_integers_dropped(net));
         ferry_net_close(net);
-        end_case();
+        wn_end();
     }
 }
 
@@ -197,26 +151,26 @@ static void integers_of_weights_that_are_read_again_are_not_stored(void)
         net = open_integers(fold, true);
         FX_OK(ferry_net_load(net, file, NULL));
         set_ranges(net);
-        CU_ASSERT_EQUAL(run(saved, 14, wanted), 7);
-        CU_ASSERT_EQUAL(run(net, 14, got), 7);
-        check_equal(got, wanted, 0);
+        CU_ASSERT_EQUAL(wn_run(saved, 14, wanted), 7);
+        CU_ASSERT_EQUAL(wn_run(net, 14, got), 7);
+        wn_check_equal(got, wanted, 0);
         CU_ASSERT(are_integers_dropped(net));
         CU_ASSERT(fx_is_filled(weights_of(net), 0));
         overwrite(file);
-        CU_ASSERT_EQUAL(run(net, 14, got), 7);
-        check_equal(got, wanted, 0);
+        CU_ASSERT_EQUAL(wn_run(net, 14, got), 7);
+        wn_check_equal(got, wanted, 0);
         FX_OK(ferry_net_set_range(net, "x", -2, 2));
-        set(ferry_net_input_at(net, 0), -3, 0.5f);
+        wn_set(ferry_net_input_at(net, 0), -3, 0.5f);
         FX_FAILS(FERRY_EIO, ferry_net_forward(net, NULL));
         FX_OK_FATAL(ferry_net_save(saved, file, FERRY_IO_CAFFEMODEL));
         FX_OK(ferry_net_load(net, file, NULL));
         set_ranges(net);
-        CU_ASSERT_EQUAL(run(net, 14, got), 7);
-        check_equal(got, wanted, 0);
+        CU_ASSERT_EQUAL(wn_run(net, 14, got), 7);
+        wn_check_equal(got, wanted, 0);
         ferry_net_close(net);
         ferry_net_close(saved);
         unlink(file);
-        end_case();
+        wn_end();
     }
 }
 
@@ -231,21 +185,21 @@ static void every_allocation_of_a_first_pass_with_integers_may_fail(void)
         return;
     net = open_integers(true, false);
     FX_OK_FATAL(ferry_net_save(net, file, FERRY_IO_CAFFEMODEL));
-    CU_ASSERT_EQUAL(run(net, 14, wanted), 7);
+    CU_ASSERT_EQUAL(wn_run(net, 14, wanted), 7);
     ferry_net_close(net);
     for (; failed; n++) {
         net = open_integers(true, true);
         FX_OK(ferry_net_load(net, file, NULL));
         set_ranges(net);
-        set(ferry_net_input_at(net, 0), -3, 0.5f);
+        wn_set(ferry_net_input_at(net, 0), -3, 0.5f);
         oom_arm(n);
         if (!ferry_net_forward(net, NULL))
             (void)ferry_blob_host_data(ferry_net_output_at(net, 0));
         failed = oom_disarm();
-        CU_ASSERT_EQUAL(run(net, 14, got), 7);
-        check_equal(got, wanted, 0);
+        CU_ASSERT_EQUAL(wn_run(net, 14, got), 7);
+        wn_check_equal(got, wanted, 0);
         ferry_net_close(net);
-        end_case();
+        wn_end();
     }
     unlink(file);
     CU_ASSERT(n > 20);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _POSIX_C_SOURCE 200809L
-#include "fixture.h"
 #include "oom.h"
+#include "weights-net.h"
 
 #include "net/passes/fold.h"
 #include "op/origin.h"
@@ -36,22 +36,6 @@ static const char text[] =
     "layer { name: 'ip' type: 'InnerProduct' bottom: 'p' top: 'y' inner_product_param { "
     "num_output: 7 weight_filler { type: 'xavier' } } }\n";
 
-static ferry_device *current; /* the device of the running case; NULL: not yet opened */
-
-/* fx_device would record the live bytes anew. */
-static ferry_device *device(void)
-{
-    if (!current)
-        current = fx_device();
-    return current;
-}
-
-static void end_case(void)
-{
-    current = NULL;
-    fx_end();
-}
-
 /* ---- nets ------------------------------------------------------------------------------------ */
 
 static ferry_net *open_net(bool fuse)
@@ -61,46 +45,16 @@ static ferry_net *open_net(bool fuse)
     };
     ferry_net *net = NULL;
 
-    FX_OK_FATAL(ferry_net_open(device(), "net.prototxt", &o, &net));
+    FX_OK_FATAL(ferry_net_open(wn_device(), "net.prototxt", &o, &net));
     return net;
-}
-
-static void set(ferry_blob *b, float first, float step)
-{
-    float *to = ferry_blob_overwrite_host_data(b);
-
-    CU_ASSERT_PTR_NOT_NULL_FATAL(to);
-    for (int64_t i = 0; i < ferry_blob_element_count(b); i++)
-        to[i] = first + step * (float)(i % 13);
 }
 
 /* Gives BatchNorm statistics. */
 static void set_statistics(ferry_net *net)
 {
-    set(ferry_net_param_at(net, 2, 0), 0.25f, 0.125f);
-    set(ferry_net_param_at(net, 2, 1), 1, 0.5f);
-    set(ferry_net_param_at(net, 2, 2), 1, 0);
-}
-
-static int64_t run(ferry_net *net, int64_t side, float *out)
-{
-    ferry_blob *x = ferry_net_input_at(net, 0);
-    const float *y;
-
-    FX_OK(ferry_blob_reshape4(x, 1, 64, side, side));
-    set(x, -3, 0.5f);
-    if (ferry_net_forward(net, NULL))
-        return 0;
-    y = ferry_blob_host_data(ferry_net_output_at(net, 0));
-    if (y)
-        memcpy(out, y, 7 * sizeof *y);
-    return y ? 7 : 0;
-}
-
-static void check_equal(const float *a, const float *b, float tolerance)
-{
-    for (int i = 0; i < 7; i++)
-        CU_ASSERT(fabsf(a[i] - b[i]) <= tolerance);
+    wn_set(ferry_net_param_at(net, 2, 0), 0.25f, 0.125f);
+    wn_set(ferry_net_param_at(net, 2, 1), 1, 0.5f);
+    wn_set(ferry_net_param_at(net, 2, 2), 1, 0);
 }
 
 /* Whether the folded weights of the net have no contents at present. */
@@ -123,23 +77,23 @@ static void folded_weights_are_computed_whenever_they_are_packed(void)
     set_statistics(net);
     FX_OK(ferry_net_share(plain, net));
     for (int64_t side = 14; side; side = side == 14 ? 5 : side == 5 ? 30 : 0) {
-        CU_ASSERT_EQUAL(run(net, side, got), 7);
-        CU_ASSERT_EQUAL(run(plain, side, wanted), 7);
-        check_equal(got, wanted, 1e-3f);
+        CU_ASSERT_EQUAL(wn_run(net, side, got), 7);
+        CU_ASSERT_EQUAL(wn_run(plain, side, wanted), 7);
+        wn_check_equal(got, wanted, 1e-3f);
         if (!strcmp(ferry_test_backend(), "cpu"))
             CU_ASSERT(are_dropped(net));
     }
-    set(ferry_net_param_at(net, 1, 0), -0.5f, 0.0625f);
-    CU_ASSERT_EQUAL(run(net, 14, got), 7);
-    CU_ASSERT_EQUAL(run(plain, 14, wanted), 7);
-    check_equal(got, wanted, 1e-3f * fabsf(wanted[0]) + 1e-3f);
-    set(ferry_net_param_at(net, 2, 1), 4, 0.5f);
-    CU_ASSERT_EQUAL(run(net, 14, got), 7);
-    CU_ASSERT_EQUAL(run(plain, 14, wanted), 7);
-    check_equal(got, wanted, 1e-3f * fabsf(wanted[0]) + 1e-3f);
+    wn_set(ferry_net_param_at(net, 1, 0), -0.5f, 0.0625f);
+    CU_ASSERT_EQUAL(wn_run(net, 14, got), 7);
+    CU_ASSERT_EQUAL(wn_run(plain, 14, wanted), 7);
+    wn_check_equal(got, wanted, 1e-3f * fabsf(wanted[0]) + 1e-3f);
+    wn_set(ferry_net_param_at(net, 2, 1), 4, 0.5f);
+    CU_ASSERT_EQUAL(wn_run(net, 14, got), 7);
+    CU_ASSERT_EQUAL(wn_run(plain, 14, wanted), 7);
+    wn_check_equal(got, wanted, 1e-3f * fabsf(wanted[0]) + 1e-3f);
     ferry_net_close(plain);
     ferry_net_close(net);
-    end_case();
+    wn_end();
 }
 
 static uint64_t live_bytes(const ferry_net *net)
@@ -165,8 +119,8 @@ static void nets_that_share_weights_share_packed_forms(void)
     FX_OK(ferry_net_share(nets[1], nets[0]));
     for (int i = 0; i < 3; i++) {
         at[i] = live_bytes(nets[i]);
-        CU_ASSERT_EQUAL(run(nets[i], 14, got[i]), 7);
-        check_equal(got[0], got[i], 0);
+        CU_ASSERT_EQUAL(wn_run(nets[i], 14, got[i]), 7);
+        wn_check_equal(got[0], got[i], 0);
     }
     at[3] = live_bytes(nets[2]);
     if (!strcmp(ferry_test_backend(), "cpu"))
@@ -175,12 +129,12 @@ static void nets_that_share_weights_share_packed_forms(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(nets[1]->folds);
     CU_ASSERT_PTR_EQUAL(nets[0]->folds->folded, nets[1]->folds->folded);
     ferry_net_close(nets[0]);
-    CU_ASSERT_EQUAL(run(nets[1], 30, got[0]), 7);
-    CU_ASSERT_EQUAL(run(nets[1], 14, got[0]), 7);
-    check_equal(got[0], got[1], 0);
+    CU_ASSERT_EQUAL(wn_run(nets[1], 30, got[0]), 7);
+    CU_ASSERT_EQUAL(wn_run(nets[1], 14, got[0]), 7);
+    wn_check_equal(got[0], got[1], 0);
     ferry_net_close(nets[1]);
     ferry_net_close(nets[2]);
-    end_case();
+    wn_end();
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */
@@ -234,7 +188,7 @@ static void threads_pack_the_same_weights_at_once(void)
         for (int i = 1; i < THREADS; i++)
             CU_ASSERT_EQUAL(memcmp(results[0], results[i], sizeof results[0]), 0);
         ferry_net_close(source);
-        end_case();
+        wn_end();
     }
 }
 
@@ -251,24 +205,24 @@ static void a_load_writes_into_parameters_that_have_contents(void)
 
     set_statistics(saved);
     FX_OK_FATAL(ferry_net_save(saved, file, FERRY_IO_CAFFEMODEL));
-    CU_ASSERT_EQUAL(run(saved, 14, wanted), 7);
+    CU_ASSERT_EQUAL(wn_run(saved, 14, wanted), 7);
     FX_OK(ferry_net_load(net, file, NULL));
-    CU_ASSERT_EQUAL(run(net, 14, got), 7);
-    check_equal(got, wanted, 0);
+    CU_ASSERT_EQUAL(wn_run(net, 14, got), 7);
+    wn_check_equal(got, wanted, 0);
     FX_OK(ferry_net_share(user, net));
     w = ferry_blob_host_data(ferry_net_param_at(user, 1, 0));
-    set(ferry_net_param_at(saved, 1, 0), 0.5f, -0.0625f);
+    wn_set(ferry_net_param_at(saved, 1, 0), 0.5f, -0.0625f);
     FX_OK_FATAL(ferry_net_save(saved, file, FERRY_IO_CAFFEMODEL));
-    CU_ASSERT_EQUAL(run(saved, 14, wanted), 7);
+    CU_ASSERT_EQUAL(wn_run(saved, 14, wanted), 7);
     FX_OK(ferry_net_load(net, file, NULL));
     CU_ASSERT_PTR_EQUAL(ferry_blob_host_data(ferry_net_param_at(user, 1, 0)), w);
-    CU_ASSERT_EQUAL(run(user, 14, got), 7);
-    check_equal(got, wanted, 0);
+    CU_ASSERT_EQUAL(wn_run(user, 14, got), 7);
+    wn_check_equal(got, wanted, 0);
     ferry_net_close(user);
     ferry_net_close(net);
     ferry_net_close(saved);
     unlink(file);
-    end_case();
+    wn_end();
 }
 
 /* ---- weights that are read again ------------------------------------------------------------- */
@@ -285,7 +239,7 @@ static ferry_net *open_rereading(bool fuse)
                             .reread_weights = true };
     ferry_net *net = NULL;
 
-    FX_OK_FATAL(ferry_net_open(device(), "net.prototxt", &o, &net));
+    FX_OK_FATAL(ferry_net_open(wn_device(), "net.prototxt", &o, &net));
     return net;
 }
 
@@ -296,7 +250,7 @@ static const ferry_memory *weights_of(const ferry_net *net)
 
 static bool rereads(void)
 {
-    return ferry_device_get_properties(device())->host_memory;
+    return ferry_device_get_properties(wn_device())->host_memory;
 }
 
 /* Writes a file of weights and returns the net that has them; *wanted is its output. */
@@ -305,9 +259,9 @@ static ferry_net *save(const char *path, float first, float *wanted)
     ferry_net *net = open_net(true);
 
     set_statistics(net);
-    set(ferry_net_param_at(net, 1, 0), first, 0.0625f);
+    wn_set(ferry_net_param_at(net, 1, 0), first, 0.0625f);
     FX_OK_FATAL(ferry_net_save(net, path, FERRY_IO_CAFFEMODEL));
-    CU_ASSERT_EQUAL(run(net, 14, wanted), 7);
+    CU_ASSERT_EQUAL(wn_run(net, 14, wanted), 7);
     return net;
 }
 
@@ -329,8 +283,8 @@ static void weights_are_read_again_whenever_they_are_needed(void)
         ferry_net *saved = save(file, -0.5f, wanted), *net = open_rereading(fuse), *copy;
 
         FX_OK(ferry_net_load(net, file, NULL));
-        CU_ASSERT_EQUAL(run(net, 14, got), 7);
-        check_equal(got, wanted, 1e-3f * fabsf(wanted[0]) + 1e-3f);
+        CU_ASSERT_EQUAL(wn_run(net, 14, got), 7);
+        wn_check_equal(got, wanted, 1e-3f * fabsf(wanted[0]) + 1e-3f);
         if (rereads() && !strcmp(ferry_test_backend(), "cpu"))
             CU_ASSERT(fx_is_filled(weights_of(net), 0));
         unlink(file);
@@ -339,22 +293,22 @@ static void weights_are_read_again_whenever_they_are_needed(void)
         copy = open_net(true);
         FX_OK(ferry_net_load(copy, other, NULL));
         CU_ASSERT(same_weights(copy, saved));
-        CU_ASSERT_EQUAL(run(net, 30, got), 7);
+        CU_ASSERT_EQUAL(wn_run(net, 30, got), 7);
         CU_ASSERT(same_weights(net, saved));
-        CU_ASSERT_EQUAL(run(net, 14, got), 7);
-        check_equal(got, wanted, 1e-3f * fabsf(wanted[0]) + 1e-3f);
-        set(ferry_net_param_at(net, 1, 0), 0.25f, 0.0625f);
-        set(ferry_net_param_at(saved, 1, 0), 0.25f, 0.0625f);
-        CU_ASSERT_EQUAL(run(net, 14, got), 7);
-        CU_ASSERT_EQUAL(run(saved, 14, wanted), 7);
-        check_equal(got, wanted, 1e-3f * fabsf(wanted[0]) + 1e-3f);
+        CU_ASSERT_EQUAL(wn_run(net, 14, got), 7);
+        wn_check_equal(got, wanted, 1e-3f * fabsf(wanted[0]) + 1e-3f);
+        wn_set(ferry_net_param_at(net, 1, 0), 0.25f, 0.0625f);
+        wn_set(ferry_net_param_at(saved, 1, 0), 0.25f, 0.0625f);
+        CU_ASSERT_EQUAL(wn_run(net, 14, got), 7);
+        CU_ASSERT_EQUAL(wn_run(saved, 14, wanted), 7);
+        wn_check_equal(got, wanted, 1e-3f * fabsf(wanted[0]) + 1e-3f);
         ferry_net_close(copy);
         ferry_net_close(net);
         ferry_net_close(saved);
     }
     unlink(file);
     unlink(other);
-    end_case();
+    wn_end();
 }
 
 /* Overwrites a file in place. */
@@ -376,11 +330,11 @@ static void an_overwritten_file_is_an_error_where_weights_are_read(void)
     bool gone = false;
 
     FX_OK(ferry_net_load(net, file, NULL));
-    CU_ASSERT_EQUAL(run(net, 14, got), 7);
+    CU_ASSERT_EQUAL(wn_run(net, 14, got), 7);
     gone = fx_is_filled(weights_of(net), 0);
     overwrite(file);
-    CU_ASSERT_EQUAL(run(net, 14, got), 7);
-    check_equal(got, wanted, 1e-3f * fabsf(wanted[0]) + 1e-3f);
+    CU_ASSERT_EQUAL(wn_run(net, 14, got), 7);
+    wn_check_equal(got, wanted, 1e-3f * fabsf(wanted[0]) + 1e-3f);
     if (gone) {
         FX_FAILED(FERRY_EIO, !ferry_net_param_at(net, 1, 0));
         FX_FAILED(FERRY_EIO, !ferry_layer_param_at(ferry_net_layer_at(net, 1), 0));
@@ -391,14 +345,14 @@ static void an_overwritten_file_is_an_error_where_weights_are_read(void)
     FX_OK_FATAL(ferry_net_save(saved, other, FERRY_IO_CAFFEMODEL));
     FX_OK(ferry_net_load(net, other, NULL));
     CU_ASSERT(same_weights(net, saved));
-    CU_ASSERT_EQUAL(run(net, 30, got), 7);
-    CU_ASSERT_EQUAL(run(net, 14, got), 7);
-    check_equal(got, wanted, 1e-3f * fabsf(wanted[0]) + 1e-3f);
+    CU_ASSERT_EQUAL(wn_run(net, 30, got), 7);
+    CU_ASSERT_EQUAL(wn_run(net, 14, got), 7);
+    wn_check_equal(got, wanted, 1e-3f * fabsf(wanted[0]) + 1e-3f);
     ferry_net_close(net);
     ferry_net_close(saved);
     unlink(file);
     unlink(other);
-    end_case();
+    wn_end();
 }
 
 /* An overwritten file before the first pass: the pass names the layer, and a load mends the net. */
@@ -410,20 +364,20 @@ static void an_overwritten_file_fails_the_pass_that_packs(void)
     FX_OK_FATAL(ferry_net_save(saved, other, FERRY_IO_CAFFEMODEL));
     FX_OK(ferry_net_load(net, file, NULL));
     overwrite(file);
-    set(ferry_net_input_at(net, 0), -3, 0.5f);
+    wn_set(ferry_net_input_at(net, 0), -3, 0.5f);
     if (rereads()) {
         FX_FAILS(FERRY_EIO, ferry_net_forward(net, NULL));
         CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "\"a\""));
         CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), file));
     }
     FX_OK(ferry_net_load(net, other, NULL));
-    CU_ASSERT_EQUAL(run(net, 14, got), 7);
-    check_equal(got, wanted, 1e-3f * fabsf(wanted[0]) + 1e-3f);
+    CU_ASSERT_EQUAL(wn_run(net, 14, got), 7);
+    wn_check_equal(got, wanted, 1e-3f * fabsf(wanted[0]) + 1e-3f);
     ferry_net_close(net);
     ferry_net_close(saved);
     unlink(file);
     unlink(other);
-    end_case();
+    wn_end();
 }
 
 /* The file stays open as long as a net has weights of it. */
@@ -435,15 +389,15 @@ static void a_net_shares_weights_that_are_read_again(void)
 
     FX_OK(ferry_net_load(first, file, NULL));
     FX_OK(ferry_net_share(second, first));
-    CU_ASSERT_EQUAL(run(first, 14, got), 7);
+    CU_ASSERT_EQUAL(wn_run(first, 14, got), 7);
     ferry_net_close(first);
-    CU_ASSERT_EQUAL(run(second, 14, got), 7);
-    check_equal(got, wanted, 1e-3f * fabsf(wanted[0]) + 1e-3f);
+    CU_ASSERT_EQUAL(wn_run(second, 14, got), 7);
+    wn_check_equal(got, wanted, 1e-3f * fabsf(wanted[0]) + 1e-3f);
     CU_ASSERT(same_weights(second, saved));
     ferry_net_close(second);
     ferry_net_close(saved);
     unlink(file);
-    end_case();
+    wn_end();
 }
 
 /* ---- without memory -------------------------------------------------------------------------- */
@@ -461,12 +415,12 @@ static void biases_and_scales_are_stored(void)
     ferry_net_options o = { .struct_size = sizeof o, .text = wide, .text_size = strlen(wide) };
     ferry_net *saved = NULL, *net = NULL;
 
-    FX_OK_FATAL(ferry_net_open(device(), "net.prototxt", &o, &saved));
+    FX_OK_FATAL(ferry_net_open(wn_device(), "net.prototxt", &o, &saved));
     FX_OK_FATAL(ferry_net_save(saved, file, FERRY_IO_CAFFEMODEL));
     o.reread_weights = true;
-    FX_OK_FATAL(ferry_net_open(device(), "net.prototxt", &o, &net));
+    FX_OK_FATAL(ferry_net_open(wn_device(), "net.prototxt", &o, &net));
     FX_OK(ferry_net_load(net, file, NULL));
-    set(ferry_net_input_at(net, 0), 0, 0);
+    wn_set(ferry_net_input_at(net, 0), 0, 0);
     for (int pass = 0; pass < 2; pass++) {
         const float *y;
 
@@ -479,7 +433,7 @@ static void biases_and_scales_are_stored(void)
     ferry_net_close(net);
     ferry_net_close(saved);
     unlink(file);
-    end_case();
+    wn_end();
 }
 
 /* A program may read the parameters of such a net, or train it, at any time. */
@@ -492,15 +446,15 @@ static void a_net_without_the_option_stores_what_it_shares(void)
 
     FX_OK(ferry_net_load(first, file, NULL));
     FX_OK(ferry_net_share(user, first));
-    CU_ASSERT_EQUAL(run(user, 14, got), 7);
-    check_equal(got, wanted, 1e-3f * fabsf(wanted[0]) + 1e-3f);
+    CU_ASSERT_EQUAL(wn_run(user, 14, got), 7);
+    wn_check_equal(got, wanted, 1e-3f * fabsf(wanted[0]) + 1e-3f);
     CU_ASSERT_FALSE(fx_is_filled(ferry_blob_data_memory(held), 0));
     CU_ASSERT(same_weights(user, saved));
     ferry_net_close(user);
     ferry_net_close(first);
     ferry_net_close(saved);
     unlink(file);
-    end_case();
+    wn_end();
 }
 
 static void every_allocation_of_load_and_first_pass_may_fail(void)
@@ -512,23 +466,23 @@ static void every_allocation_of_load_and_first_pass_may_fail(void)
 
     set_statistics(net);
     FX_OK_FATAL(ferry_net_save(net, file, FERRY_IO_CAFFEMODEL));
-    CU_ASSERT_EQUAL(run(net, 14, wanted), 7);
+    CU_ASSERT_EQUAL(wn_run(net, 14, wanted), 7);
     ferry_net_close(net);
     for (; failed; n += step) {
         ferry_blob *x;
 
         net = open_rereading(true);
         x = ferry_net_input_at(net, 0);
-        set(x, -3, 0.5f);
+        wn_set(x, -3, 0.5f);
         oom_arm(n);
         if (!ferry_net_load(net, file, NULL) && !ferry_net_forward(net, NULL))
             (void)ferry_blob_host_data(ferry_net_output_at(net, 0));
         failed = oom_disarm();
         FX_OK(ferry_net_load(net, file, NULL));
-        CU_ASSERT_EQUAL(run(net, 14, got), 7);
-        check_equal(got, wanted, 0);
+        CU_ASSERT_EQUAL(wn_run(net, 14, got), 7);
+        wn_check_equal(got, wanted, 0);
         ferry_net_close(net);
-        end_case();
+        wn_end();
     }
     unlink(file);
     CU_ASSERT(n > 20); /* the minimum number of allocations */

@@ -3,8 +3,8 @@
  * Conversion of F16 and BF16 to and from wider types: to nearest, ties to even; NaN becomes a quiet
  * NaN.
  */
-#ifndef FERRY_CORE_HALF_H
-#define FERRY_CORE_HALF_H
+#ifndef FERRY_COMMON_HALF_H
+#define FERRY_COMMON_HALF_H
 
 #include <stdint.h>
 #include <string.h>
