@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
 #include "fixture.h"
+#include "rounds.h"
 
 #include <ferry/net.h>
 #include <ferry/net_ranges.h>
@@ -206,24 +207,6 @@ static double gradients_apart(ferry_net *a, ferry_net *b, int layer)
     CHAIN LAYER("l", "Power", "bottom: 'y'", "z", \
                 "loss_weight: 1 power_param { power: 2 }")
 
-/* Whether the cpu plugin rounds both factors of a product of x (2 × 600) and w (50 × 600). */
-static bool must_round(void)
-{
-    const int64_t x[2] = { 2, 600 }, w[2] = { 50, 600 }, y[2] = { 2, 50 };
-    ferry_operation_plan plan = { .struct_size = sizeof plan };
-    ferry_op_desc op = { .struct_size = sizeof op,
-                         .kind = FERRY_OP_INNER_PRODUCT,
-                         .math = FERRY_MATH_BF16,
-                         .n_in = 2,
-                         .n_out = 1 };
-
-    op.in[0] = ferry_operand_make(FERRY_F32, x, 2, NULL);
-    op.in[1] = ferry_operand_make(FERRY_F32, w, 2, NULL);
-    op.out[0] = ferry_operand_make(FERRY_F32, y, 2, NULL);
-    CU_ASSERT_EQUAL_FATAL(ferry_operation_query(fx_device(), &op, &plan), 0);
-    return !strncmp(ferry_device_name(fx_device()), "cpu", 3) && (plan.math & FERRY_MATH_BF16);
-}
-
 static void nets_that_run_backward_round_their_gradients_factors(void)
 {
     ferry_net *f32 = open_with(LEARNING, FERRY_PRECISION_F32, true);
@@ -238,7 +221,7 @@ static void nets_that_run_backward_round_their_gradients_factors(void)
     CU_ASSERT_EQUAL(ferry_net_get_layer_info(bf16, 3, &info), 0);
     CU_ASSERT_STRING_EQUAL(info.name, "i");
     rounds = !strcmp(info.backward_precision, "bf16");
-    if (must_round())
+    if (rounds_to_bf16(fx_device(), 2, 600, 50))
         CU_ASSERT(rounds && !strcmp(info.precision, "bf16"));
     for (int layer = 1; layer <= 3; layer += 2) {
         double apart = gradients_apart(f32, bf16, layer);

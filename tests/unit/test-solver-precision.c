@@ -5,6 +5,7 @@
  * snapshots, and the accuracy of a LeNet on MNIST's pictures.
  */
 #include "fixture.h"
+#include "rounds.h"
 #include "tiny-solver.h"
 
 #include <ferry/op.h>
@@ -37,24 +38,6 @@ static bool has_precisions(const ferry_net *net, int layer, const char *forward,
 
     FX_OK(ferry_net_get_layer_info(net, layer, &info));
     return !strcmp(info.precision, forward) && !strcmp(info.backward_precision, back);
-}
-
-/* Whether the cpu plugin rounds the factors of the product of NET. */
-static bool must_round(void)
-{
-    const int64_t x[2] = { 4, 5 }, w[2] = { 3, 5 }, y[2] = { 4, 3 };
-    ferry_operation_plan plan = { .struct_size = sizeof plan };
-    ferry_op_desc op = { .struct_size = sizeof op,
-                         .kind = FERRY_OP_INNER_PRODUCT,
-                         .math = FERRY_MATH_BF16,
-                         .n_in = 2,
-                         .n_out = 1 };
-
-    op.in[0] = ferry_operand_make(FERRY_F32, x, 2, NULL);
-    op.in[1] = ferry_operand_make(FERRY_F32, w, 2, NULL);
-    op.out[0] = ferry_operand_make(FERRY_F32, y, 2, NULL);
-    FX_OK_FATAL(ferry_operation_query(dev, &op, &plan));
-    return !strncmp(ferry_device_name(dev), "cpu", 3) && (plan.math & FERRY_MATH_BF16);
 }
 
 /* Whether the weights of the first product are those of another solver. */
@@ -90,7 +73,7 @@ static void the_training_net_rounds_and_test_nets_do_not(void)
     FX_OK(ferry_solver_step(plain, 1));
     rounds = has_precisions(ferry_solver_net(by_option), 1, "bf16", "bf16");
     CU_ASSERT(rounds || has_precisions(ferry_solver_net(by_option), 1, "f32", "f32"));
-    CU_ASSERT(rounds || !must_round());
+    CU_ASSERT(rounds || !rounds_to_bf16(dev, 4, 5, 3));
     CU_ASSERT_EQUAL(has_same_weights(by_option, replaced), !rounds);
     CU_ASSERT(has_same_weights(by_option, by_text) && has_same_weights(plain, replaced));
     CU_ASSERT(has_precisions(ferry_solver_net(by_text), 1, rounds ? "bf16" : "f32",
