@@ -54,6 +54,13 @@ typedef struct ferry_net_layer_info {
      */
     const char *weights;
     const char *backward_precision; /* the same of their gradients: "bf16" if one of them has it */
+    /**
+     * Per pass while measuring: the bytes of the operands of its operations, each operand of each
+     * operation counted once. The layer reads and writes so much if caches keep nothing between
+     * operations and every operation reads each operand once. Packed weights may be smaller or
+     * larger; a layer's own function and a segment count 0.
+     */
+    double bytes_accessed, backward_bytes_accessed;
 } ferry_net_layer_info;
 
 /** Values of ferry_net_set_measuring. */

@@ -133,6 +133,20 @@ static double flops_of(const struct ferry__item *item)
     return 2 * count_of(transposed ? x : y) * count_of(w) / (double)w->shape[0];
 }
 
+/* The number of bytes of an operation's operands; a call of the layer's own function counts 0. */
+static double bytes_of(const struct ferry__item *item)
+{
+    const ferry_op_desc *op = &item->op;
+    double bytes = 0;
+    uint32_t i;
+
+    for (i = 0; !item->call && i < op->n_in; i++)
+        bytes += count_of(&op->in[i]) * (double)ferry_dtype_size(op->in[i].dtype);
+    for (i = 0; !item->call && i < op->n_out; i++)
+        bytes += count_of(&op->out[i]) * (double)ferry_dtype_size(op->out[i].dtype);
+    return bytes;
+}
+
 /* Adds the span's time. The span's work is done, but some drivers notice this later. */
 static int add_time(ferry_span *span, double *ms)
 {
@@ -191,6 +205,7 @@ int ferry__measure_item(struct ferry__submission *s, const struct ferry__program
     spent->ms += now_ms() - begin;
     spent->moved += moved(p->net, layer) - before;
     spent->flops += flops_of(item);
+    spent->accessed += bytes_of(item);
     return 0;
 }
 
@@ -202,10 +217,12 @@ void ferry__measure_get(const ferry_layer *layer, ferry_net_layer_info *out)
     out->ms = forward->ms / passes;
     out->device_ms = forward->device_ms / passes;
     out->flops = forward->flops / passes;
+    out->bytes_accessed = forward->accessed / passes;
     out->bytes_moved = (uint64_t)((double)forward->moved / passes);
     passes = layer->net->passes[1] ? (double)layer->net->passes[1] : 1;
     out->backward_ms = backward->ms / passes;
     out->backward_device_ms = backward->device_ms / passes;
     out->backward_flops = backward->flops / passes;
+    out->backward_bytes_accessed = backward->accessed / passes;
     out->backward_bytes_moved = (uint64_t)((double)backward->moved / passes);
 }

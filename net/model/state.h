@@ -64,9 +64,9 @@ struct ferry__net_ops {
     int count, room;
 };
 
-/* Time of measured passes, and bytes copied in them. */
+/* Time and work of measured passes, and bytes copied in them. */
 struct ferry__net_spent {
-    double ms, device_ms, flops;
+    double ms, device_ms, flops, accessed;
     uint64_t moved;
 };
 

@@ -123,7 +123,8 @@ class LayerInfo(ctypes.Structure):
                 ("needs_backward", BOOL), ("backward_tier", INT), ("backward_operations", INT),
                 ("backward_ms", DOUBLE), ("backward_flops", DOUBLE), ("backward_bytes_moved", UINT64), ("segment", INT),
                 ("device_ms", DOUBLE), ("backward_device_ms", DOUBLE), ("precision", TEXT),
-                ("weights", TEXT), ("backward_precision", TEXT)]
+                ("weights", TEXT), ("backward_precision", TEXT), ("bytes_accessed", DOUBLE),
+                ("backward_bytes_accessed", DOUBLE)]
 
 
 class SolverOptions(ctypes.Structure):

@@ -52,7 +52,7 @@ static double number(const json_t *object, const char *key)
 
 static void time_has_a_line_for_each_layer_and_they_sum_up(void)
 {
-    double sum = 0, shares = 0;
+    double sum = 0, shares = 0, bytes = 0;
     json_t *document, *layer;
     size_t i;
 
@@ -62,17 +62,22 @@ static void time_has_a_line_for_each_layer_and_they_sum_up(void)
     {
         sum += number(layer, "ms");
         shares += number(layer, "share");
+        bytes += number(layer, "bytes_accessed");
     }
     CU_ASSERT(number(document, "ms") > 0 && number(document, "ms_best") <= number(document, "ms"));
     CU_ASSERT(sum > 0.999 * number(document, "ms_layers") &&
               sum < 1.001 * number(document, "ms_layers"));
     CU_ASSERT(shares > 99.9 && shares < 100.1);
+    CU_ASSERT_DOUBLE_EQUAL(number(document, "bytes_accessed"), bytes, 0.5);
     layer = layer_of(document, "name", "a \"b\"");
     CU_ASSERT(number(layer, "ms") > 0 && number(layer, "gflops") > 0);
+    CU_ASSERT(number(layer, "bytes_accessed") > 0);
     CU_ASSERT_STRING_EQUAL(text_of(layer_of(document, "name", "most"), "tier"), "host");
     json_decref(document);
     CU_ASSERT_EQUAL(on_net("time", "-n 1"), 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "GFLOP/s"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "GB/s"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "\noperands of a pass: "));
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "; 1 passes"));
 }
 

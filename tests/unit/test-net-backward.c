@@ -590,6 +590,9 @@ static void the_counts_include_the_copies_of_backward(void)
     CU_ASSERT_EQUAL(info.backward_operations, 3);
     CU_ASSERT(info.backward_ms > 0);
     CU_ASSERT_DOUBLE_EQUAL(info.backward_flops, 2 * info.flops, 0);
+    /* Forward: x, w and y of 2 × 2, and the bias. Backward: dy, w, dx; dy, x, dw; dy, dbias. */
+    CU_ASSERT_DOUBLE_EQUAL(info.bytes_accessed, 14 * 4, 0);
+    CU_ASSERT_DOUBLE_EQUAL(info.backward_bytes_accessed, 30 * 4, 0);
     FX_OK(ferry_net_get_layer_info(net, nd_layer(net, "l"), &info));
     CU_ASSERT_EQUAL(info.backward_tier, FERRY_TIER_HOST);
     FX_OK(ferry_net_get_layer_info(net, nd_layer(net, "x"), &info));

@@ -16,9 +16,10 @@ struct timing {
     const char *iterations, *count; /* count: the text of --streams */
     bool json, backward, on_device;
     int64_t n;
-    double best, mean; /* the time of a pass in ms, in which layers may overlap */
-    double sum;        /* the sum of the layers' times, each measured alone */
-    double device_sum; /* that sum on the device's clock */
+    double best, mean;      /* the time of a pass in ms, in which layers may overlap */
+    double sum;             /* the sum of the layers' times, each measured alone */
+    double device_sum;      /* that sum on the device's clock */
+    double flops, bytes;    /* the sums of both passes of the layers */
     struct streams streams; /* of 0: not requested */
     bool counts_work;
     struct work work;
@@ -107,18 +108,19 @@ static double share_of(const struct timing *t, const ferry_net_layer_info *info)
     return t->sum > 0 ? 100 * (info->ms + info->backward_ms) / t->sum : 0;
 }
 
-static double gflops_of(double flops, double ms)
+/* 10⁹ per second: of multiplications and additions, or of bytes. */
+static double giga_of(double count, double ms)
 {
-    return ms > 0 ? flops / ms * 1e-6 : 0;
+    return ms > 0 ? count / ms * 1e-6 : 0;
 }
 
 static json_t *json_layer(const struct timing *t, const ferry_net_layer_info *info)
 {
-    json_t *layer =
-        json_pack("{s:o, s:s, s:s, s:s, s:f, s:f, s:I, s:f}", "name", tool_json_string(info->name),
-                  "type", info->type, "device", info->device, "tier", tier_of(info), "ms", info->ms,
-                  "share", share_of(t, info), "bytes_moved", (json_int_t)info->bytes_moved,
-                  "gflops", gflops_of(info->flops, info->ms));
+    json_t *layer = json_pack(
+        "{s:o, s:s, s:s, s:s, s:f, s:f, s:I, s:f, s:f}", "name", tool_json_string(info->name),
+        "type", info->type, "device", info->device, "tier", tier_of(info), "ms", info->ms, "share",
+        share_of(t, info), "bytes_moved", (json_int_t)info->bytes_moved, "gflops",
+        giga_of(info->flops, info->ms), "bytes_accessed", info->bytes_accessed);
 
     if (layer && *info->precision)
         json_object_set_new(layer, "precision", json_string(info->precision));
@@ -126,13 +128,13 @@ static json_t *json_layer(const struct timing *t, const ferry_net_layer_info *in
         json_object_set_new(layer, "device_ms",
                             json_real(info->device_ms + info->backward_device_ms));
     if (layer && t->backward && info->needs_backward)
-        json_object_set_new(layer, "backward",
-                            json_pack("{s:s, s:f, s:I, s:f, s:s}", "tier",
-                                      ferry_operation_tier_name(info->backward_tier), "ms",
-                                      info->backward_ms, "bytes_moved",
-                                      (json_int_t)info->backward_bytes_moved, "gflops",
-                                      gflops_of(info->backward_flops, info->backward_ms),
-                                      "precision", info->backward_precision));
+        json_object_set_new(
+            layer, "backward",
+            json_pack("{s:s, s:f, s:I, s:f, s:f, s:s}", "tier",
+                      ferry_operation_tier_name(info->backward_tier), "ms", info->backward_ms,
+                      "bytes_moved", (json_int_t)info->backward_bytes_moved, "gflops",
+                      giga_of(info->backward_flops, info->backward_ms), "bytes_accessed",
+                      info->backward_bytes_accessed, "precision", info->backward_precision));
     return layer;
 }
 
@@ -169,9 +171,10 @@ static int show_json(const struct timing *t, const ferry_net *net)
             json_array_append_new(layers, json_layer(t, &info));
     }
     json_t *whole =
-        json_pack("{s:s, s:I, s:f, s:f, s:f, s:o}", "device",
+        json_pack("{s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:o}", "device",
                   ferry_device_name(ferry_net_device(net)), "iterations", (json_int_t)t->n, "ms",
-                  t->mean, "ms_best", t->best, "ms_layers", t->sum, "layers", layers);
+                  t->mean, "ms_best", t->best, "ms_layers", t->sum, "flops", t->flops,
+                  "bytes_accessed", t->bytes, "layers", layers);
 
     if (whole && t->on_device)
         json_object_set_new(whole, "ms_device", json_real(t->device_sum));
@@ -183,7 +186,7 @@ static int show_json(const struct timing *t, const ferry_net *net)
 }
 
 /* The maximum number of columns of the table, which depends on the options. */
-#define MOST_COLUMNS 12
+#define MOST_COLUMNS 13
 
 struct columns {
     const char *at[MOST_COLUMNS];
@@ -208,6 +211,7 @@ static void put_titles(struct columns *c, const struct timing *t)
     put(c, true, ">share");
     put(c, true, ">moved");
     put(c, true, ">GFLOP/s");
+    put(c, true, ">GB/s");
     put(c, true, "precision");
 }
 
@@ -229,8 +233,10 @@ static bool show_layer(const struct timing *t, struct tool_table *table,
     const char *back = info->backward_operations || info->backward_tier == FERRY_TIER_HOST
                            ? ferry_operation_tier_name(info->backward_tier)
                            : "-";
-    double flops = info->flops + info->backward_flops;
-    char ms[32], back_ms[32], device_ms[32], share[32], moved[32], gflops[32] = "", both[32];
+    double flops = info->flops + info->backward_flops, both_ms = info->ms + info->backward_ms;
+    double bytes = info->bytes_accessed + info->backward_bytes_accessed;
+    char ms[32], back_ms[32], device_ms[32], share[32], moved[32], both[32];
+    char gflops[32] = "", gbytes[32] = "";
     struct columns c = { { info->name, info->type, info->device, tier_of(info), ms }, 5 };
 
     snprintf(ms, sizeof ms, "%.3f", info->ms);
@@ -239,13 +245,16 @@ static bool show_layer(const struct timing *t, struct tool_table *table,
     snprintf(share, sizeof share, "%.1f %%", share_of(t, info));
     tool_bytes(info->bytes_moved + info->backward_bytes_moved, moved, sizeof moved);
     if (flops > 0)
-        snprintf(gflops, sizeof gflops, "%.1f", gflops_of(flops, info->ms + info->backward_ms));
+        snprintf(gflops, sizeof gflops, "%.1f", giga_of(flops, both_ms));
+    if (bytes > 0)
+        snprintf(gbytes, sizeof gbytes, "%.1f", giga_of(bytes, both_ms));
     put(&c, t->backward, back);
     put(&c, t->backward, back_ms);
     put(&c, t->on_device, device_ms);
     put(&c, true, share);
     put(&c, true, moved);
     put(&c, true, gflops);
+    put(&c, true, gbytes);
     put(&c, true, precision_of(t, info, both, sizeof both));
     return tool_table_add(table, c.at);
 }
@@ -257,6 +266,9 @@ static void show_sums(const struct timing *t, const ferry_net *net)
     if (t->on_device)
         tool_printf(", of these %.3f on the device's clock", t->device_sum);
     tool_printf("; %lld passes\n", (long long)t->n);
+    if (t->bytes > 0)
+        tool_printf("operands of a pass: %.1f MB, %.1f GB/s; %.1f operations a byte\n",
+                    t->bytes * 1e-6, giga_of(t->bytes, t->mean), t->flops / t->bytes);
 }
 
 static void show_streams(const struct timing *t, const ferry_net *net)
@@ -311,7 +323,7 @@ static int show(const struct timing *t, const ferry_net *net)
     return good ? TOOL_OK : tool_error(TOOL_FAILURE, "out of memory");
 }
 
-/* Adds up the layers' times. */
+/* Adds up the layers' times, operations and bytes. */
 static void sum_up(struct timing *t, const ferry_net *net)
 {
     for (int i = 0; i < ferry_net_layer_count(net); i++) {
@@ -321,6 +333,8 @@ static void sum_up(struct timing *t, const ferry_net *net)
             continue;
         t->sum += info.ms + info.backward_ms;
         t->device_sum += info.device_ms + info.backward_device_ms;
+        t->flops += info.flops + info.backward_flops;
+        t->bytes += info.bytes_accessed + info.backward_bytes_accessed;
     }
 }
 
