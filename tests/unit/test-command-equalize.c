@@ -3,6 +3,8 @@
 #include "command.h"
 
 #include <math.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,6 +134,82 @@ static void equalisation_does_not_change_the_function_in_f32(void)
     CU_ASSERT_EQUAL(diff("a.npz", "b.npz", "--tolerance 1e-5"), 0);
 }
 
+/* ---- the exponent ---------------------------------------------------------------------------- */
+
+#define CHANNELS 4
+
+static const char chain[] =
+    "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 7 dim: 100 } } }\n"
+    "layer { name: 'a' type: 'InnerProduct' bottom: 'x' top: 'a' inner_product_param {\n"
+    "  num_output: 4 bias_term: false weight_filler { type: 'uniform' min: -1 max: 1 } } }\n"
+    "layer { name: 'r' type: 'ReLU' bottom: 'a' top: 'a' }\n"
+    "layer { name: 'y' type: 'InnerProduct' bottom: 'a' top: 'y' inner_product_param {\n"
+    "  num_output: 3 bias_term: false weight_filler { type: 'uniform' min: -1 max: 1 } } }\n";
+
+/* Reads the weights of `a`, the first array of the file. */
+static void read_weights(const char *name, float *to)
+{
+    char command[1024];
+    uint64_t header = 0;
+    FILE *file;
+
+    snprintf(command, sizeof command, "convert %s %s", in_folder(name),
+             in_folder("read.safetensors"));
+    CU_ASSERT_EQUAL_FATAL(ferry(command), 0);
+    file = fopen(in_folder("read.safetensors"), "rb");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    CU_ASSERT_EQUAL(fread(&header, sizeof header, 1, file), 1);
+    CU_ASSERT_EQUAL(fseek(file, (long)header, SEEK_CUR), 0);
+    CU_ASSERT_EQUAL(fread(to, sizeof *to, CHANNELS * COLUMNS, file), CHANNELS * COLUMNS);
+    fclose(file);
+}
+
+/* The largest value of a channel of `a` for all rows. */
+static double most_of(const float *w)
+{
+    double most = 0;
+
+    for (int i = 0; i < ROWS; i++) {
+        double sum = 0;
+
+        for (int k = 0; k < COLUMNS; k++)
+            sum += (double)w[k] * (double)values[i * COLUMNS + k];
+        most = fmax(most, sum);
+    }
+    return most;
+}
+
+static void factors_are_powers_of_the_parts_of_a_range(void)
+{
+    static const double exponents[] = { 0, 0.5, 0.75, 1 };
+    float was[CHANNELS * COLUMNS], is[CHANNELS * COLUMNS];
+
+    for (int i = 0; i < ROWS * COLUMNS; i++)
+        values[i] = (float)sin(i * 1.7);
+    begin(chain, false);
+    read_weights("first.caffemodel", was);
+    for (size_t e = 0; e < sizeof exponents / sizeof *exponents; e++) {
+        char arguments[64];
+        double most = 0;
+
+        snprintf(arguments, sizeof arguments, "--migration %g", exponents[e]);
+        CU_ASSERT_EQUAL(quantize("e.caffemodel", arguments), 0);
+        read_weights("e.caffemodel", is);
+        for (int o = 0; o < CHANNELS; o++)
+            most = fmax(most, most_of(was + (ptrdiff_t)o * COLUMNS));
+        for (int o = 0; o < CHANNELS; o++) {
+            double part = most_of(was + (ptrdiff_t)o * COLUMNS) / most;
+            double factor = (double)was[o * COLUMNS] / (double)is[o * COLUMNS];
+
+            CU_ASSERT_DOUBLE_EQUAL(factor, pow(part, exponents[e]), 1e-5);
+        }
+    }
+    CU_ASSERT_EQUAL(quantize("e.caffemodel", "--migration 1.5"), 2);
+    CU_ASSERT(one_line_of_error("--migration 1.5: expected a number from 0 to 1"));
+}
+
+/* ---- layers that are left alone -------------------------------------------------------------- */
+
 /* Two branches with the same parameters, whose readers would choose other factors. */
 static const char twins[] =
     "layer { name: 'in' type: 'Input' top: 'x' input_param { shape {\n"
@@ -194,10 +272,8 @@ static double bias_of(const char *model)
              in_folder("net.prototxt"), in_folder(model), in_folder("zeros.npy"));
     CU_ASSERT_EQUAL(ferry(command), 0);
     document = parse_output();
-    bias = json_number_value(
-        json_array_get(json_object_get(json_array_get(json_object_get(document, "outputs"), 0),
-                                       "values"),
-                       0));
+    bias = json_number_value(json_array_get(
+        json_object_get(json_array_get(json_object_get(document, "outputs"), 0), "values"), 0));
     json_decref(document);
     return bias;
 }
@@ -256,6 +332,7 @@ static void a_table_excludes_both(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(equalisation_does_not_change_the_function_in_f32),
+    FERRY_TEST(factors_are_powers_of_the_parts_of_a_range),
     FERRY_TEST(shared_parameters_are_left_alone),
     FERRY_TEST(bias_correction_subtracts_the_mean_error),
     FERRY_TEST(other_axes_are_not_corrected),

@@ -365,6 +365,52 @@ static void max_loss_keeps_inaccurate_layers_in_f32(void)
     CU_ASSERT(is_real ? floats == 0 : floats == 2 || floats == 3);
 }
 
+/*
+ * The output is that of `b`, and a thousandth of that of `a`. `a` has the same input, and weights
+ * that lose more when they are rounded, but hardly disturbs the output.
+ */
+static const char branches[] =
+    "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 50 dim: 100 } } }\n"
+    "layer { name: 'a' type: 'InnerProduct' bottom: 'x' top: 'a' inner_product_param {\n"
+    "  num_output: 50 weight_filler { type: 'gaussian' std: 1 } } }\n"
+    "layer { name: 'b' type: 'InnerProduct' bottom: 'x' top: 'b' inner_product_param {\n"
+    "  num_output: 50 weight_filler { type: 'uniform' min: -1 max: 1 } } }\n"
+    "layer { name: 's' type: 'Eltwise' bottom: 'a' bottom: 'b' top: 'y' eltwise_param {\n"
+    "  coeff: 0.001 coeff: 1 } }\n";
+
+static void max_loss_chooses_the_layer_that_disturbs_the_output(void)
+{
+    const json_t *layers, *a, *b;
+    json_t *document;
+    double ratio;
+    char command[1024];
+
+    if (is_skipped())
+        return;
+    fill_evenly(0, 1);
+    write_values("x.npy");
+    snprintf(command, sizeof command, "--calibrate x=%s --json --max-loss 70", in_folder("x.npy"));
+    CU_ASSERT_EQUAL(quantize(branches, command), 0);
+    document = parse_output();
+    layers = json_object_get(document, "layers");
+    a = json_array_get(layers, 0);
+    b = json_array_get(layers, 1);
+    ratio = json_number_value(
+        json_object_get(json_array_get(json_object_get(document, "outputs"), 0), "db"));
+    CU_ASSERT(json_number_value(json_object_get(a, "both_db")) <
+              json_number_value(json_object_get(b, "both_db")));
+    CU_ASSERT(!json_is_true(json_object_get(a, "float")));
+    if (json_is_number(json_object_get(b, "alone_db"))) { /* the device has integers */
+        CU_ASSERT(json_is_true(json_object_get(b, "float")));
+        CU_ASSERT(json_number_value(json_object_get(b, "alone_db")) < 60);
+        CU_ASSERT(json_number_value(json_object_get(a, "alone_db")) > 80);
+        CU_ASSERT(ratio > 80 && ratio < 150);
+        CU_ASSERT_EQUAL(json_integer_value(json_object_get(document, "floats")), 1);
+        CU_ASSERT_DOUBLE_EQUAL(json_number_value(json_object_get(document, "float_part")), 0.5, 0);
+    }
+    json_decref(document);
+}
+
 /* Weights of 2 in one channel, and an input from -4 to 1. */
 static void a_table_of_scales_has_the_format_of_ncnn(void)
 {
@@ -444,6 +490,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(the_weights_are_those_of_the_net_with_ranges),
     FERRY_TEST(quantized_nets_run),
     FERRY_TEST(max_loss_keeps_inaccurate_layers_in_f32),
+    FERRY_TEST(max_loss_chooses_the_layer_that_disturbs_the_output),
     FERRY_TEST(a_table_of_scales_has_the_format_of_ncnn),
     FERRY_TEST(errors_print_one_line),
 };

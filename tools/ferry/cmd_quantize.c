@@ -169,16 +169,37 @@ static int parse_real(const struct quantize *q, const char *option, const char *
     return TOOL_OK;
 }
 
-static int take_arguments(struct quantize *q, int n, char **argv)
+/* Parses the method and the numbers. */
+static int parse_values(struct quantize *q)
 {
     int status;
 
+    if (q->percentile_text && !q->method_name)
+        q->method_name = "percentile";
+    status = q->method_name ? parse_method(q) : TOOL_OK;
+    if (status == TOOL_OK && q->percentile_text && q->method != QUANTIZE_PERCENTILE)
+        status =
+            tool_error(TOOL_USAGE, "%s: --percentile requires --method percentile", q->self->name);
+    if (status == TOOL_OK)
+        status = parse_real(q, "--percentile", q->percentile_text, 50, 100, &q->percentile);
+    if (status == TOOL_OK)
+        status = parse_real(q, "--migration", q->migration_text, 0, 1, &q->migration);
+    if (status == TOOL_OK)
+        status = parse_real(q, "--max-loss", q->loss_text, 0, 1000, &q->loss);
+    if (status == TOOL_OK)
+        status = tool_parse_number(q->self, "--batch", q->batch, 1, 65536, &q->feed.per);
+    return status;
+}
+
+static int take_arguments(struct quantize *q, int n, char **argv)
+{
     if (n < 1 || !q->path || !(q->feed.spec || q->from_table))
         return tool_error(TOOL_USAGE,
                           "%s: expected a net, --output and --calibrate; usage: ferry "
                           "%s %s",
                           q->self->name, q->self->name, q->self->arguments);
     q->report = q->report || q->json;
+    q->equalize = q->equalize || q->migration_text;
     if (q->from_table && (q->feed.spec || q->report || q->loss_text || q->method_name ||
                           q->equalize || q->correct || q->adapt))
         return tool_error(TOOL_USAGE,
@@ -199,32 +220,22 @@ static int take_arguments(struct quantize *q, int n, char **argv)
     q->request.weights = n > 1 ? argv[1] : NULL;
     q->request.keep = "all";
     q->request.no_plan = q->request.in_float = true;
-    if (q->percentile_text && !q->method_name)
-        q->method_name = "percentile";
-    status = q->method_name ? parse_method(q) : TOOL_OK;
-    if (status == TOOL_OK && q->percentile_text && q->method != QUANTIZE_PERCENTILE)
-        status =
-            tool_error(TOOL_USAGE, "%s: --percentile requires --method percentile", q->self->name);
-    if (status == TOOL_OK)
-        status = parse_real(q, "--percentile", q->percentile_text, 50, 100, &q->percentile);
-    if (status == TOOL_OK)
-        status = parse_real(q, "--max-loss", q->loss_text, 0, 1000, &q->loss);
-    if (status == TOOL_OK)
-        status = tool_parse_number(q->self, "--batch", q->batch, 1, 65536, &q->feed.per);
-    return status;
+    return parse_values(q);
 }
 
 int cmd_quantize(const struct tool_command *self, int argc, char **argv)
 {
     struct quantize q = { .self = self,
                           .request = { .self = self, .phase = "TEST" },
-                          .percentile = 99.99 };
+                          .percentile = 99.99,
+                          .migration = 0.5 };
     const struct tool_option options[] = {
         { "--output", "-o", NULL, &q.path },
         { "--calibrate", NULL, NULL, &q.feed.spec },
         { "--method", NULL, NULL, &q.method_name },
         { "--percentile", NULL, NULL, &q.percentile_text },
         { "--equalize", NULL, &q.equalize, NULL },
+        { "--migration", NULL, NULL, &q.migration_text },
         { "--correct-bias", NULL, &q.correct, NULL },
         { "--adaptive-rounding", NULL, &q.adapt, NULL },
         { "--keep", NULL, NULL, &q.kept },

@@ -60,6 +60,7 @@ double range_decibels(double power, double noise);
 struct quantize_feed {
     const char *spec; /* the value of --calibrate */
     int64_t items, per;
+    int64_t stride; /* quantize_each uses every stride-th batch */
     struct net_pictures pictures;
     struct paths paths;
     char *input; /* the name of the input for pictures */
@@ -98,6 +99,9 @@ struct quantize_layer {
                                         * was changed */
     double output_power, mean_noise;     /* of an output item in F32, by channel, and of the mean
                                         * errors of its channels */
+    bool is_alone;                       /* by --max-loss: the next one is known */
+    double alone;                        /* the least ratio of the outputs in decibels with no
+                                          * other layer in 8 bits */
     bool is_adapted;                     /* by --adaptive-rounding: the next three are known */
     double power;                        /* of the outputs of samples in F32, without the bias */
     double nearest_noise, adapted_noise; /* of their errors, with weights rounded to nearest, and
@@ -113,15 +117,16 @@ struct quantize_output {
 struct quantize {
     const struct tool_command *self;
     struct net_request request;
-    const char *path, *text, *method_name, *percentile_text, *kept, *loss_text, *batch, *table,
-        *from_table;
+    const char *path, *text, *method_name, *percentile_text, *migration_text, *kept, *loss_text,
+        *batch, *table, *from_table;
     bool report, json, quiet;      /* json: prints the report as JSON */
     bool equalize, correct, adapt; /* --equalize, --correct-bias, --adaptive-rounding */
     bool is_judged;                /* the errors of the blobs are measured */
     bool has_integers;             /* the device computes layers with integers */
     int equalized;                 /* the number of sets of channels whose factor is not 1 */
     enum quantize_method method;
-    double percentile, loss; /* loss: the value of --max-loss; 0 if it is not given */
+    double percentile, migration;
+    double loss; /* the value of --max-loss; 0 if it is not given */
     struct quantize_feed feed;
     ferry_net *net, *quantized; /* the net in F32 with all blobs kept, and the quantized net */
     ferry_net *reference;       /* the net in F32 before --correct-bias or
@@ -178,6 +183,8 @@ int quantize_list_layers(struct quantize *q);
 double quantize_of_weights(const struct quantize_layer *l);
 double quantize_of_input(const struct quantize *q, const struct quantize_layer *l);
 double quantize_of_both(const struct quantize *q, const struct quantize_layer *l);
+/* The number of multiplications of a layer in the latest pass; at least 1. */
+double quantize_multiplications(const struct quantize_layer *l);
 
 /* ---- quantize_equalize.c ---- */
 
@@ -223,7 +230,10 @@ int quantize_open_beside(struct quantize *q);
 int quantize_open_reference(struct quantize *q);
 /* Compares the outputs of both nets. */
 int quantize_compare(struct quantize *q);
-/* Leaves the worst layers in F32 until the outputs are as good as --max-loss. */
+/*
+ * Leaves layers in F32, those with the most noise for their multiplications first, until the
+ * outputs are as good as --max-loss. Returns an exit status.
+ */
 int quantize_limit_loss(struct quantize *q);
 
 /* ---- quantize_table.c ---- */

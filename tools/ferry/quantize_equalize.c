@@ -10,15 +10,16 @@
  * and Bias Correction", ICCV 2019, section 4.1. A channel of a blob is divided by a factor in the
  * weights and the bias of the layer that writes it, and its factor multiplies the weights of the
  * layers that read it. Between them are layers that commute with positive factors. The weights have
- * a scale for each output channel, so that only the ranges of blobs gain: the factor is the square
- * root of the channel's part of its blob's range (G. Xiao et al., "SmoothQuant", ICML 2023, with
- * migration strength 0.5), which leaves the other half of the difference to the weights.
+ * a scale for each output channel, so that only the ranges of blobs gain: the factor is a power of
+ * the channel's part of its blob's range (G. Xiao et al., "SmoothQuant", ICML 2023). The exponent,
+ * the migration strength of that paper, is the part of the difference that the weights take; the
+ * rest of it remains between the channels of the blob.
  *
  * Each version of a blob's contents has a node for each channel, and nodes that must have the same
  * factor form a set (union-find). Sets with a reader or a writer of another kind keep the factor 1.
  */
 
-#define LEAST_PART (1.0 / 4096) /* factors are at least 1/64 */
+#define LEAST_PART (1.0 / 4096) /* smaller parts count as this one */
 
 struct node {
     int of; /* the parent in the tree of its set; a root is its own parent */
@@ -323,7 +324,7 @@ static void choose(struct equalizer *e)
 
         node->factor = 1;
         if (node->of == i && !node->fixed && node->part > 0)
-            node->factor = (float)sqrt(node->part);
+            node->factor = (float)pow(node->part, e->q->migration);
     }
 }
 

@@ -161,6 +161,7 @@ int feed_begin(const struct tool_command *self, struct quantize_feed *f, ferry_n
         return tool_error(
             TOOL_FAILURE,
             "the net reads its own data: calibrate its deploy net, with Input layers");
+    f->stride = 1;
     if (f->per == 0) {
         const ferry_blob *first = ferry_net_input_at(net, 0);
 

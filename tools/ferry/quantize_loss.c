@@ -10,8 +10,13 @@
 
 /*
  * Compares the outputs of the quantized net with those in F32, and leaves layers in F32 if the
- * difference is too large.
+ * difference is too large. The errors of layers are nearly independent, so that the noise of an
+ * output is nearly the sum of the noises that each layer alone makes. The layers with the most
+ * noise for their time come first; the number of multiplications is the measure of time, so that
+ * the result is the same on every machine.
  */
+
+#define ALONE_ITEMS 16 /* the inputs that layers are measured with one by one, if there are more */
 
 int quantize_open_beside(struct quantize *q)
 {
@@ -142,23 +147,61 @@ static double ratio(const struct quantize *q)
 
 /* A layer that may be left in F32. */
 struct candidate {
+    struct quantize_layer *layer;
     const char *name;
-    double own;
+    double gain; /* the noise of the outputs that F32 removes, by its multiplications */
+    int index;
 };
 
-static int by_ratio(const void *a, const void *b)
+/* The candidates with the most gain first; in the order of the net among equal ones. */
+static int by_gain(const void *a, const void *b)
 {
     const struct candidate *x = a, *y = b;
 
-    return (x->own > y->own) - (x->own < y->own);
+    return x->gain != y->gain ? (x->gain < y->gain) - (x->gain > y->gain)
+                              : (x->index > y->index) - (x->index < y->index);
+}
+
+static int set_float(struct quantize *q, const struct candidate *c, bool on)
+{
+    return ferry_net_set_float_only(q->quantized, c->name, on) ? tool_ferry_error() : TOOL_OK;
+}
+
+/* Compares the outputs with one candidate in 8 bits, and the others in F32. */
+static int measure_alone(struct quantize *q, struct candidate *c)
+{
+    int status = set_float(q, c, false);
+
+    if (status == TOOL_OK)
+        status = quantize_compare(q);
+    c->layer->alone = ratio(q);
+    c->layer->is_alone = true;
+    c->gain = pow(10, -c->layer->alone / 10) / quantize_multiplications(c->layer);
+    return status == TOOL_OK ? set_float(q, c, true) : status;
+}
+
+/* Measures the candidates one by one on a part of the batches, and sorts them. */
+static int measure_candidates(struct quantize *q, struct candidate *c, int count)
+{
+    int64_t batches = q->feed.items / q->feed.per, wanted = ALONE_ITEMS / q->feed.per + 1;
+    int status = TOOL_OK;
+
+    for (int i = 0; status == TOOL_OK && i < count; i++)
+        status = set_float(q, &c[i], true);
+    q->feed.stride = batches > wanted ? batches / wanted : 1;
+    for (int i = 0; status == TOOL_OK && i < count; i++)
+        status = measure_alone(q, &c[i]);
+    q->feed.stride = 1;
+    qsort(c, (size_t)count, sizeof(*c), by_gain);
+    return status;
 }
 
 /* Compares the outputs with the first n candidates in F32. */
 static int try(struct quantize *q, const struct candidate *c, int count, int n)
 {
     for (int i = 0; i < count; i++)
-        if (ferry_net_set_float_only(q->quantized, c[i].name, i < n))
-            return tool_ferry_error();
+        if (set_float(q, &c[i], i < n) != TOOL_OK)
+            return TOOL_FAILURE;
     return quantize_compare(q);
 }
 
@@ -192,16 +235,21 @@ static int limit(struct quantize *q, struct candidate *c)
 {
     int count = 0, status;
 
-    for (int i = 0; i < q->n_layers; i++)
-        if (!ferry_net_is_float_only(q->net, ferry_layer_name(q->layers[i].layer)))
-            c[count++] = (struct candidate){ ferry_layer_name(q->layers[i].layer),
-                                             quantize_of_both(q, &q->layers[i]) };
-    qsort(c, (size_t)count, sizeof(*c), by_ratio);
+    for (int i = 0; i < q->n_layers; i++) {
+        const char *name = ferry_layer_name(q->layers[i].layer);
+
+        if (!ferry_net_is_float_only(q->net, name)) {
+            c[count] = (struct candidate){ &q->layers[i], name, 0, count };
+            count++;
+        }
+    }
     status = try(q, c, count, count);
     if (status == TOOL_OK && ratio(q) < q->loss)
         status = tool_error(TOOL_FAILURE,
                             "--max-loss %g: with all layers in F32 the outputs have %.1f dB",
                             q->loss, ratio(q));
+    if (status == TOOL_OK)
+        status = measure_candidates(q, c, count);
     return status == TOOL_OK ? search(q, c, count) : status;
 }
 

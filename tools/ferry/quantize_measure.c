@@ -20,10 +20,11 @@ static int run(const struct quantize *q, ferry_net *net, int64_t at, int64_t n)
 int quantize_each(struct quantize *q, const char *what, quantize_fn each, void *arg)
 {
     struct progress progress = { .quiet = q->quiet };
+    int64_t step = q->feed.per * q->feed.stride;
     int status = TOOL_OK;
 
     progress_begin(&progress, what, "inputs", (uint64_t)q->feed.items);
-    for (int64_t at = 0; status == TOOL_OK && at < q->feed.items; at += q->feed.per) {
+    for (int64_t at = 0; status == TOOL_OK && at < q->feed.items; at += step) {
         int64_t left = q->feed.items - at, n = left < q->feed.per ? left : q->feed.per;
 
         status = run(q, q->net, at, n);

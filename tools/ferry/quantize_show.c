@@ -7,7 +7,7 @@
 
 /* Prints the report of `ferry quantize`. */
 
-#define COLUMNS 8
+#define COLUMNS 9
 
 /* The cells of a row. */
 struct row {
@@ -62,7 +62,7 @@ static int show_layers(const struct quantize *q)
 {
     static const char *const headings[COLUMNS] = { "layer",      ">weights dB", ">input dB",
                                                    ">both dB",   ">mean dB",    ">nearest dB",
-                                                   ">chosen dB", "left in" };
+                                                   ">chosen dB", ">alone dB",   "left in" };
     struct tool_table *table = tool_table_create(headings, COLUMNS);
     bool complete = table != NULL;
 
@@ -82,10 +82,40 @@ static int show_layers(const struct quantize *q)
             put_decibels(&row, 5, range_decibels(l->power, l->nearest_noise));
             put_decibels(&row, 6, range_decibels(l->power, l->adapted_noise));
         }
-        row.at[7] = ferry_net_is_float_only(q->net, row.at[0]) ? "F32" : "";
+        row.at[7] = "";
+        if (l->is_alone)
+            put_decibels(&row, 7, l->alone);
+        row.at[8] = ferry_net_is_float_only(q->net, row.at[0]) ? "F32" : "";
         complete = tool_table_add(table, row.at);
     }
     return print(table, complete);
+}
+
+/* The layers that are left in F32, and their part of the multiplications of all layers. */
+static int count_floats(const struct quantize *q, double *part)
+{
+    double of = 0, all = 0;
+    int count = 0;
+
+    for (int i = 0; i < q->n_layers; i++) {
+        double n = quantize_multiplications(&q->layers[i]);
+        bool is_float = ferry_net_is_float_only(q->net, ferry_layer_name(q->layers[i].layer));
+
+        count += is_float;
+        of += is_float ? n : 0;
+        all += n;
+    }
+    *part = all > 0 ? of / all : 0;
+    return count;
+}
+
+static void show_floats(const struct quantize *q)
+{
+    double part;
+    int count = count_floats(q, &part);
+
+    tool_printf("\n%d of %d layers left in F32, %.1f %% of the multiplications\n\n", count,
+                q->n_layers, 100 * part);
 }
 
 static int show_outputs(const struct quantize *q)
@@ -140,13 +170,14 @@ static json_t *json_layers(const struct quantize *q)
 
         json_array_append_new(
             list,
-            json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b}", "name",
+            json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b}", "name",
                       tool_json_string(name), "weights_db", tool_json_real(quantize_of_weights(l)),
                       "input_db", tool_json_real(quantize_of_input(q, l)), "both_db",
                       tool_json_real(quantize_of_both(q, l)), "mean_db",
                       json_ratio(l->has_mean, l->output_power, l->mean_noise), "nearest_db",
                       json_ratio(l->is_adapted, l->power, l->nearest_noise), "chosen_db",
-                      json_ratio(l->is_adapted, l->power, l->adapted_noise), "corrected",
+                      json_ratio(l->is_adapted, l->power, l->adapted_noise), "alone_db",
+                      l->is_alone ? tool_json_real(l->alone) : json_null(), "corrected",
                       (int)l->is_corrected, "float", (int)ferry_net_is_float_only(q->net, name)));
     }
     return list;
@@ -167,11 +198,14 @@ static json_t *json_outputs(const struct quantize *q)
 static int show_json(const struct quantize *q)
 {
     const char *device = ferry_device_name(ferry_net_device(q->net));
+    double part;
+    int floats = count_floats(q, &part);
 
-    return tool_json_print(
-        json_pack("{s:o, s:s, s:I, s:i, s:o, s:o, s:o}", "file", tool_json_string(q->path),
-                  "device", device, "inputs", (json_int_t)q->feed.items, "equalized", q->equalized,
-                  "blobs", json_blobs(q), "layers", json_layers(q), "outputs", json_outputs(q)));
+    return tool_json_print(json_pack("{s:o, s:s, s:I, s:i, s:i, s:f, s:o, s:o, s:o}", "file",
+                                     tool_json_string(q->path), "device", device, "inputs",
+                                     (json_int_t)q->feed.items, "equalized", q->equalized, "floats",
+                                     floats, "float_part", part, "blobs", json_blobs(q), "layers",
+                                     json_layers(q), "outputs", json_outputs(q)));
 }
 
 int quantize_show(const struct quantize *q)
@@ -185,6 +219,6 @@ int quantize_show(const struct quantize *q)
     putchar('\n');
     if (status == TOOL_OK)
         status = show_layers(q);
-    putchar('\n');
+    show_floats(q);
     return status == TOOL_OK ? show_outputs(q) : status;
 }

@@ -135,3 +135,11 @@ double quantize_of_both(const struct quantize *q, const struct quantize_layer *l
 
     return range_decibels(1, noise);
 }
+
+double quantize_multiplications(const struct quantize_layer *l)
+{
+    const struct quantize_channels c = quantize_channels_of(l);
+
+    return fmax(1,
+                (double)c.each * (double)ferry_blob_element_count(ferry_layer_top_at(l->layer, 0)));
+}
