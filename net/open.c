@@ -307,21 +307,26 @@ void ferry_net_close(ferry_net *net)
     free(net->uses);
     ferry__names_end(&net->blob_names);
     ferry__names_end(&net->layer_names);
+    ferry__names_end(&net->param_names);
     pthread_mutex_destroy(&net->filling);
     free(net);
 }
 
 /* ---- a layer --------------------------------------------------------------------------------- */
 
-/* Counts the operations of a layer among the items; *tier becomes their worst tier. */
-static int count_operations(const ferry_layer *layer, const struct ferry__item *items, int n_items,
-                            ferry_operation_tier *tier)
+/* The first item of a layer in the forward or the backward pass of its program; −1: none. */
+static int first_of(const struct ferry__program *p, const ferry_layer *layer, bool back)
 {
-    int i, operations = 0;
+    return p ? p->first_item[back][layer->index - p->first_layer] : -1;
+}
 
-    for (i = 0; i < n_items; i++) {
-        if (items[i].layer != layer || items[i].call || items[i].in_parts ||
-            (items[i].dropped && !items[i].claimed))
+/* Counts the operations of a layer, from its item `i` on; *tier becomes their worst tier. */
+static int count_operations(const struct ferry__item *items, int i, ferry_operation_tier *tier)
+{
+    int operations = 0;
+
+    for (; i >= 0; i = items[i].next) {
+        if (items[i].call || items[i].in_parts || (items[i].dropped && !items[i].claimed))
             continue;
         operations++;
         if (!items[i].claimed && items[i].tier > *tier)
@@ -330,18 +335,16 @@ static int count_operations(const ferry_layer *layer, const struct ferry__item *
     return operations;
 }
 
-/* The precision of the layer's products among the items: "bf16" if one of several has it. */
-static const char *precision_of(const ferry_layer *layer, const struct ferry__item *items,
-                                int n_items)
+/* The precision of a layer's products, from its item `i` on: "bf16" if one of several has it. */
+static const char *precision_of(const struct ferry__item *items, int i)
 {
     ferry_operation_plan plan = { .struct_size = sizeof plan };
     const char *found = "";
-    int i;
 
-    for (i = 0; i < n_items; i++) {
+    for (; i >= 0; i = items[i].next) {
         const struct ferry__item *item = &items[i];
 
-        if (item->layer != layer || !item->prepared ||
+        if (!item->prepared ||
             (item->op.kind != FERRY_OP_CONVOLUTION && item->op.kind != FERRY_OP_INNER_PRODUCT) ||
             item->op.pass == FERRY_PASS_BACKWARD_BIAS ||
             ferry_operation_get_plan(item->prepared, &plan) || !strcmp(found, "bf16"))
@@ -379,13 +382,13 @@ int ferry_net_get_layer_info(const ferry_net *net, int index, ferry_net_layer_in
     ferry__measure_get(layer, &info);
     info.needs_backward = ferry_layer_needs_backward(layer);
     info.tier = layer->type->forward ? FERRY_TIER_HOST : FERRY_TIER_OWN;
-    info.operations = count_operations(layer, p ? p->items : NULL, p ? p->n_items : 0, &info.tier);
+    info.operations = count_operations(p ? p->items : NULL, first_of(p, layer, false), &info.tier);
     info.backward_tier =
         info.needs_backward && layer->type->backward ? FERRY_TIER_HOST : FERRY_TIER_OWN;
     info.backward_operations =
-        count_operations(layer, p ? p->back : NULL, p ? p->n_back : 0, &info.backward_tier);
-    info.precision = precision_of(layer, p ? p->items : NULL, p ? p->n_items : 0);
-    info.backward_precision = precision_of(layer, p ? p->back : NULL, p ? p->n_back : 0);
+        count_operations(p ? p->back : NULL, first_of(p, layer, true), &info.backward_tier);
+    info.precision = precision_of(p ? p->items : NULL, first_of(p, layer, false));
+    info.backward_precision = precision_of(p ? p->back : NULL, first_of(p, layer, true));
     info.weights = weights_of(layer);
     info.segment = p ? ferry__segment_of_layer(p, index) : 0;
     memcpy(out, &info, info.struct_size < sizeof info ? info.struct_size : sizeof info);

@@ -17,7 +17,7 @@ struct constant {
 };
 
 struct ferry__packed {
-    struct ferry__packed *next;
+    struct ferry__packed *next, **bucket;
     unsigned users; /* protected by the shared lock, like `next` */
     const ferry_op_table *table;
     void *ctx;
@@ -29,10 +29,27 @@ struct ferry__packed {
     bool done;
 };
 
+/* The packed forms of the process, by the memory of their first constant. */
+#define BUCKETS 4096
+
 static struct {
     pthread_mutex_t lock;
-    struct ferry__packed *all;
+    struct ferry__packed *bucket[BUCKETS];
 } shared = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static struct ferry__packed **bucket_of(const struct ferry__constants *c)
+{
+    const ferry_op_answer *a = &c->step->answer;
+    uintptr_t memory = 0;
+    uint64_t n;
+    uint32_t i;
+
+    for (i = 0; !memory && i < FERRY_OP_INPUTS; i++)
+        if (a->packed_inputs >> i & 1)
+            memory = (uintptr_t)c->place[i].memory;
+    n = (memory ^ a->packed_key) * UINT64_C(0x9e3779b97f4a7c15);
+    return &shared.bucket[(n ^ n >> 32) % BUCKETS];
+}
 
 bool ferry__packed_is_of(const struct ferry__packed *p, const struct ferry__constants *c)
 {
@@ -77,13 +94,13 @@ static struct ferry__packed *create(const struct ferry__constants *c)
     return p;
 }
 
-static struct ferry__packed *find(const struct ferry__constants *c)
+static struct ferry__packed *find(const struct ferry__constants *c, struct ferry__packed *first)
 {
     struct ferry__packed *p;
 
     if (!c->step->answer.packed_key)
         return NULL;
-    for (p = shared.all; p; p = p->next)
+    for (p = first; p; p = p->next)
         if (ferry__packed_is_of(p, c))
             return p;
     return NULL;
@@ -91,17 +108,19 @@ static struct ferry__packed *find(const struct ferry__constants *c)
 
 int ferry__packed_get(const struct ferry__constants *c, struct ferry__packed **out)
 {
+    struct ferry__packed **bucket = bucket_of(c);
     struct ferry__packed *p;
 
     pthread_mutex_lock(&shared.lock);
-    p = find(c);
+    p = find(c, *bucket);
     if (p) {
         p->users++;
     } else {
         p = create(c);
         if (p) {
-            p->next = shared.all;
-            shared.all = p;
+            p->bucket = bucket;
+            p->next = *bucket;
+            *bucket = p;
         }
     }
     pthread_mutex_unlock(&shared.lock);
@@ -128,7 +147,7 @@ void ferry__packed_release(struct ferry__packed *p)
         pthread_mutex_unlock(&shared.lock);
         return;
     }
-    for (at = &shared.all; *at != p; at = &(*at)->next)
+    for (at = p->bucket; *at != p; at = &(*at)->next)
         ;
     *at = p->next;
     pthread_mutex_unlock(&shared.lock);

@@ -129,7 +129,8 @@ int ferry_net_share(ferry_net *net, ferry_net *source)
         return ferry_error_set(FERRY_EINVAL, "ferry_net_share: NULL argument");
     err = ferry__params_fill(source);
     ferry__folds_forget(net);
-    ferry__integers_forget(net);
+    for (i = 0; i < net->n_layers; i++)
+        ferry__integers_forget(&net->layers[i]);
     for (i = 0; !err && i < net->n_layers; i++) {
         k = ferry__net_find_layer(source, net->layers[i].name);
         if (k >= 0)

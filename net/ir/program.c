@@ -29,10 +29,14 @@ void ferry__program_end(struct ferry__program *p)
     for (i = 0; i < p->n_back; i++)
         ferry_operation_destroy(p->back[i].prepared);
     free(p->items);
+    free(p->insertions);
     free(p->back);
+    free(p->first_item[0]);
+    free(p->first_item[1]);
     free(p->kept);
     free(p->values);
     free(p->of_blob);
+    free(p->written);
     free(p->shapes);
     free(p);
 }
@@ -42,7 +46,7 @@ void ferry__program_end(struct ferry__program *p)
  * -------------------------------------------------------------------------------------
  */
 
-struct ferry__item *ferry__program_insert(struct ferry__program *p, int at)
+struct ferry__item *ferry__program_append_item(struct ferry__program *p)
 {
     if (p->n_items == p->room_items) {
         int room = p->room_items ? 2 * p->room_items : 64;
@@ -55,10 +59,48 @@ struct ferry__item *ferry__program_insert(struct ferry__program *p, int at)
         p->items = grown;
         p->room_items = room;
     }
-    memmove(&p->items[at + 1], &p->items[at], (size_t)(p->n_items - at) * sizeof *p->items);
-    p->n_items++;
-    memset(&p->items[at], 0, sizeof p->items[at]);
-    return &p->items[at];
+    memset(&p->items[p->n_items], 0, sizeof *p->items);
+    return &p->items[p->n_items++];
+}
+
+struct ferry__item *ferry__program_insert(struct ferry__program *p, int at)
+{
+    if (p->n_insertions == p->room_insertions) {
+        int room = p->room_insertions ? 2 * p->room_insertions : 8;
+        struct ferry__insertion *grown = realloc(p->insertions, (size_t)room * sizeof *grown);
+
+        if (!grown) {
+            no_memory();
+            return NULL;
+        }
+        p->insertions = grown;
+        p->room_insertions = room;
+    }
+    memset(&p->insertions[p->n_insertions], 0, sizeof *p->insertions);
+    p->insertions[p->n_insertions].at = at;
+    return &p->insertions[p->n_insertions++].item;
+}
+
+int ferry__program_insert_all(struct ferry__program *p)
+{
+    int n = p->n_insertions, room = p->n_items + n, i, to = room;
+    struct ferry__item *grown;
+
+    if (!n)
+        return 0;
+    grown = room > p->room_items ? realloc(p->items, (size_t)room * sizeof *grown) : p->items;
+    if (!grown)
+        return no_memory();
+    p->items = grown;
+    p->room_items = room > p->room_items ? room : p->room_items;
+    for (i = p->n_items; n > 0;) /* from the last item on */
+        if (p->insertions[n - 1].at > i - 1)
+            p->items[--to] = p->insertions[--n].item;
+        else
+            p->items[--to] = p->items[--i];
+    p->n_items = room;
+    p->n_insertions = 0;
+    return 0;
 }
 
 struct ferry__value *ferry__program_append(struct ferry__program *p)
@@ -91,6 +133,65 @@ int ferry__program_value_like(struct ferry__program *p, int value)
     v->within = -1;
     v->pinned = v->own = v->plain = v->last = false;
     return p->n_values - 1;
+}
+
+/*
+ * ---- users
+ * ---------------------------------------------------------------------------------------
+ */
+
+static void note_user(struct ferry__program *p, int at, int value, bool writes)
+{
+    struct ferry__value *v = value < 0 ? NULL : &p->values[value];
+
+    if (!v)
+        return;
+    if (v->end < v->first)
+        v->first = at;
+    v->end = at;
+    if (writes)
+        v->written = at;
+}
+
+/* A layer with its own function may write all of its blobs. */
+static void note_call(struct ferry__program *p, int at)
+{
+    const ferry_layer *layer = p->items[at].layer;
+    int i;
+
+    for (i = 0; i < layer->n_bottoms; i++)
+        note_user(p, at, p->of_blob[ferry__net_root(p->net, layer->bottoms[i])], true);
+    for (i = 0; i < layer->n_tops; i++)
+        note_user(p, at, p->of_blob[ferry__net_root(p->net, layer->tops[i])], true);
+}
+
+static void note_item(struct ferry__program *p, int at)
+{
+    const struct ferry__item *item = &p->items[at];
+    uint32_t k;
+    int i;
+
+    for (i = 0; item->claim && i < item->n_reads + item->n_writes; i++)
+        note_user(p, at, item->border_values[i], i >= item->n_reads);
+    if (item->call && !item->claim)
+        note_call(p, at);
+    for (k = 0; !item->call && k < item->op.n_in; k++)
+        note_user(p, at, item->in[k].value, false);
+    for (k = 0; !item->call && k < item->op.n_out; k++)
+        note_user(p, at, item->out[k].value, true);
+}
+
+void ferry__program_find_users(struct ferry__program *p)
+{
+    int i;
+
+    for (i = 0; i < p->n_values; i++) {
+        p->values[i].first = 0;
+        p->values[i].end = p->values[i].written = -1;
+    }
+    for (i = 0; i < p->n_items; i++)
+        if (!p->items[i].dropped)
+            note_item(p, i);
 }
 
 /*

@@ -34,8 +34,10 @@ struct ferry__value {
     int64_t stride[FERRY_OP_AXES]; /* in elements, once strides are assigned */
     int within;                    /* the value that it is a slice of; −1: none */
     int64_t start;                 /* for a slice: its offset in that value, in elements */
-    int first, end;                /* the first and the last item that use it; end < first:
-                                    * unused */
+    int first, end;                /* no item before `first` or after `end` uses it, once
+                                    * computed; end < first: unused */
+    int written;                   /* the last item that writes it, once computed; −1: none */
+    bool divided;                  /* other values are slices of it */
     ferry_device *device;          /* the device that uses it; NULL: the host */
     uint64_t part, offset;         /* the block of its device's arena, and the offset in bytes */
 };
@@ -84,6 +86,7 @@ struct ferry__item {
     uint32_t steps;
     uint8_t order[FERRY_OP_AXES];
     struct ferry_operation *prepared;
+    int next; /* of a complete program: the next item of the layer in this pass; −1: none */
 };
 
 /* A blob that a layer would keep for backward, and the blob with its contents that is used. */
@@ -93,6 +96,12 @@ struct ferry__kept {
     ferry_blob *instead;
 };
 
+/* An item to be inserted before item `at`. */
+struct ferry__insertion {
+    int at;
+    struct ferry__item item;
+};
+
 struct ferry__program {
     ferry_net *net;
     int first_layer, last_layer;
@@ -100,14 +109,21 @@ struct ferry__program {
     int n_shapes;
     struct ferry__item *items;
     int n_items, room_items;
+    struct ferry__insertion *insertions;
+    int n_insertions, room_insertions;
     struct ferry__item *back; /* items of the backward pass, in the order of execution */
     int n_back;
+    int *first_item[2]; /* of a complete program: the first item of each of its layers in `items`
+                         * and in `back`; −1: none */
     struct ferry__kept *kept; /* for a net that runs backward: see train.c */
     int n_kept;
     bool whole; /* in-place results of a net that runs backward are not visible */
     struct ferry__value *values;
     int n_values, room_values;
-    int *of_blob;     /* during collect: the value of each of the net's blobs; −1: none yet */
+    int *of_blob;         /* during the passes: the value of each of the net's blobs; −1: none */
+    ferry_blob **written; /* during fuse: the blobs that items write and that have no value, in the
+                           * order of addresses */
+    int n_written;
     int layer_values; /* during collect: the number of values before the current layer */
     uint64_t used;    /* the value of the net's `clock` when it was last selected */
     struct ferry__repeats repeats;               /* the recorded command lists of forward passes */
@@ -122,8 +138,28 @@ void ferry__program_end(struct ferry__program *p);
 struct ferry__value *ferry__program_append(struct ferry__program *p);
 /* Appends an intermediate with the shape of another value; returns its index, or FERRY_ENOMEM. */
 int ferry__program_value_like(struct ferry__program *p, int value);
-/* Inserts a zeroed item before item `at`; later items move up by one. NULL: no memory. */
+/* Appends a zeroed item. NULL: no memory. */
+struct ferry__item *ferry__program_append_item(struct ferry__program *p);
+/*
+ * Adds a zeroed item that ferry__program_insert_all inserts before item `at`, behind those added
+ * for the same place; `at` does not decrease from call to call. Valid until the next call. NULL: no
+ * memory.
+ */
 struct ferry__item *ferry__program_insert(struct ferry__program *p, int at);
+/* Inserts these items, in one pass. FERRY_ENOMEM. */
+int ferry__program_insert_all(struct ferry__program *p);
+
+/*
+ * Passes that search the users of a value leave it as it is if they are farther apart than this
+ * number of items. Otherwise the time would grow with the square of the number of items.
+ */
+#define FERRY__REACH 1024
+
+/*
+ * Sets `first`, `end` and `written` of each value from the items, calls included; uses through
+ * slices do not count. Needs `of_blob`.
+ */
+void ferry__program_find_users(struct ferry__program *p);
 
 /* Whether an item uses a value; and whether it writes the value. */
 bool ferry__item_uses(const struct ferry__program *p, const struct ferry__item *item, int value);

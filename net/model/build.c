@@ -240,6 +240,17 @@ static int set_up(struct building *b, ferry_layer *layer)
     return 0;
 }
 
+/* Adds a layer to those of its name. FERRY_ENOMEM. */
+static int name_layer(ferry_net *net, ferry_layer *layer)
+{
+    int first = ferry__net_find_layer(net, layer->name);
+
+    layer->next_same = first < 0 ? -1 : net->layers[first].next_same;
+    if (first >= 0)
+        net->layers[first].next_same = layer->index;
+    return first >= 0 ? 0 : ferry__names_set(&net->layer_names, layer->name, layer->index, true);
+}
+
 static int add_layer(struct building *b, const struct ferry__node *node)
 {
     ferry_layer *layer = &b->net->layers[b->net->n_layers];
@@ -255,7 +266,7 @@ static int add_layer(struct building *b, const struct ferry__node *node)
         layer->device = b->net->device;
     b->net->n_layers++;
     ferry_log_write(FERRY_LOG_INFO, "Creating Layer %s", node->name);
-    err = ferry__names_set(&b->net->layer_names, node->name, layer->index, true);
+    err = name_layer(b->net, layer);
     if (!err)
         err = add_bottoms(b, layer, node);
     if (!err)

@@ -25,6 +25,7 @@ struct array {
     const ferry_io_entry *entry;
     ferry_blob *blob; /* the values; NULL: no layer uses the array */
     bool half, used; /* its layers keep its dtype, F16 or BF16; a layer has got the values */
+    bool decided;    /* `half` is decided */
     int next, last; /* the next array of the layer, or −1; of its first array: its last array */
 };
 
@@ -168,16 +169,8 @@ static int misfit(const struct loading *l, const ferry_layer *layer, int i,
 static bool is_untouched(const ferry_net *net, const ferry_layer *layer, int i)
 {
     const struct ferry__net_param *p = &layer->params[i];
-    int k, n;
 
-    if (!p->unfilled || p->owner != layer->index || !net->unfilled)
-        return false;
-    for (k = 0; k < net->n_layers; k++)
-        for (n = 0; n < net->layers[k].n_params; n++)
-            if (net->layers[k].params[n].owner == p->owner &&
-                net->layers[k].params[n].owner_index == i && (k != layer->index || n != i))
-                return false;
-    return true;
+    return p->unfilled && p->owner == layer->index && !p->shared && net->unfilled;
 }
 
 /* Whether a parameter's values are read when they are needed, instead of now. */
@@ -200,10 +193,9 @@ static bool stay_half(const struct loading *l, const ferry_layer *layer, int i,
 
     if (!ferry__halves_fit(net, entry, layer, i))
         return false;
-    for (k = 0; k < net->n_layers; k++)
-        if (!strcmp(net->layers[k].name, layer->name) && net->layers[k].n_params > i &&
-            (!ferry__halves_fit(net, entry, &net->layers[k], i) ||
-             !is_untouched(net, &net->layers[k], i)))
+    for (k = ferry__net_find_layer(net, layer->name); k >= 0; k = net->layers[k].next_same)
+        if (net->layers[k].n_params > i && (!ferry__halves_fit(net, entry, &net->layers[k], i) ||
+                                            !is_untouched(net, &net->layers[k], i)))
             return false;
     return true;
 }
@@ -229,7 +221,9 @@ static int read_layer(struct loading *l, const ferry_layer *layer)
                                    layer->name, i);
         if (!shapes_fit(a->entry, layer->params[i].blob))
             return misfit(l, layer, i, a->entry);
-        a->half = a->half || (!a->blob && stay_half(l, layer, i, a->entry));
+        if (!a->decided)
+            a->half = stay_half(l, layer, i, a->entry);
+        a->decided = true;
         if (a->blob || is_read_later(l, layer, i, a->entry))
             continue;
         err = ferry_blob_create(layer->device, a->half ? a->entry->dtype : FERRY_F32, NULL,

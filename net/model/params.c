@@ -24,20 +24,23 @@ static struct ferry__net_param *append(ferry_layer *layer)
     return &layer->params[layer->n_params++];
 }
 
-/* The first layer that has declared parameters with that name; NULL: none. */
-static const struct ferry__net_param *find_owner(const ferry_layer *layer,
-                                                 const struct ferry__net_param *param)
+/*
+ * Finds the first parameter with that name: *out, or NULL if this is the first. FERRY_ENOMEM.
+ */
+static int find_owner(const ferry_layer *layer, const struct ferry__net_param *param,
+                      struct ferry__net_param **out)
 {
-    int i, k;
+    ferry_net *net = layer->net;
+    int first = ferry__names_get(&net->param_names, param->name), i;
 
-    for (i = 0; i <= layer->index; i++)
-        for (k = 0; k < layer->net->layers[i].n_params; k++) {
-            const struct ferry__net_param *p = &layer->net->layers[i].params[k];
-
-            if (p != param && !strcmp(p->name, param->name))
-                return &layer->net->layers[p->owner].params[p->owner_index];
-        }
-    return NULL;
+    *out = NULL;
+    if (first < 0)
+        return ferry__names_set(&net->param_names, param->name, layer->index, true);
+    for (i = 0; i < net->layers[first].n_params && !*out; i++)
+        if (&net->layers[first].params[i] != param &&
+            !strcmp(net->layers[first].params[i].name, param->name))
+            *out = &net->layers[first].params[i];
+    return 0;
 }
 
 static int shapes_fit(const ferry_layer *layer, const struct ferry__net_param *p,
@@ -75,10 +78,9 @@ static int multipliers_fit(const ferry_layer *layer, struct ferry__net_param *p,
     return 0;
 }
 
-static int share(ferry_layer *layer, struct ferry__net_param *p,
-                 const struct ferry__net_param *found, const ferry_proto *spec)
+static int share(ferry_layer *layer, struct ferry__net_param *p, struct ferry__net_param *owner,
+                 const ferry_proto *spec)
 {
-    struct ferry__net_param *owner = &layer->net->layers[found->owner].params[found->owner_index];
     int err = shapes_fit(layer, p, owner);
 
     if (!err)
@@ -91,6 +93,7 @@ static int share(ferry_layer *layer, struct ferry__net_param *p,
         return err;
     p->owner = owner->owner;
     p->owner_index = owner->owner_index;
+    owner->shared = true;
     return 0;
 }
 
@@ -98,7 +101,8 @@ int ferry__param_apply(ferry_layer *layer, int index)
 {
     struct ferry__net_param *p = &layer->params[index];
     const ferry_proto *spec = NULL;
-    const struct ferry__net_param *owner;
+    struct ferry__net_param *owner = NULL;
+    int err;
 
     p->name = "";
     p->strict = true;
@@ -113,8 +117,8 @@ int ferry__param_apply(ferry_layer *layer, int index)
         if (ferry_proto_value_count(spec, "decay_mult"))
             p->decay_mult = ferry_proto_real(spec, "decay_mult", 0);
     }
-    owner = p->name[0] ? find_owner(layer, p) : NULL;
-    return owner ? share(layer, p, owner, spec) : 0;
+    err = p->name[0] ? find_owner(layer, p, &owner) : 0;
+    return !err && owner ? share(layer, p, owner, spec) : err;
 }
 
 int ferry_layer_declare_param(ferry_layer *layer, const ferry_layer_param *param)

@@ -23,12 +23,17 @@ int ferry__stages_make(ferry_net *net)
 
 struct ferry__stage *ferry__stage_of(const ferry_net *net, int layer)
 {
-    int i;
+    int low = 0, high = net->stage_count;
 
-    for (i = 0; i < net->stage_count; i++)
-        if (net->stages[i].last >= layer)
-            return &net->stages[i];
-    return NULL;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+
+        if (net->stages[middle].last >= layer)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low < net->stage_count ? &net->stages[low] : NULL;
 }
 
 void ferry__stage_spoil(ferry_net *net, int layer)

@@ -38,6 +38,7 @@ struct ferry__net_param {
     int owner, owner_index;
     double lr_mult, decay_mult;
     bool strict;
+    bool shared;               /* another layer, or parameter, shares it */
     bool unfilled;             /* it is filled at the first access: a parameter that is loaded
                                 * need not be filled */
     const ferry_proto *filler; /* NULL: constant `value` */
@@ -76,6 +77,8 @@ struct ferry_layer {
     const ferry_layer_type *type;
     const ferry_proto *message;
     const char *name;
+    int next_same; /* another layer with its name; −1: the last of the list, or no other. The list
+                    * begins at the first of them */
     void *state;
     bool set_up; /* setup was called, so that destroy must be called */
     int n_bottoms, n_tops;
@@ -101,6 +104,8 @@ struct ferry_layer {
     bool float_only;     /* the layer is computed in F32 where others are quantized */
     ferry_device *device;
     struct ferry__net_spent spent[2]; /* of measured passes: forward and backward */
+    struct ferry__fold *folds;        /* of its operations, for all programs */
+    struct ferry__integers *integers; /* the constants of its products with integers */
 };
 
 struct ferry__program;
@@ -171,13 +176,12 @@ struct ferry_net {
     ferry_layer *layers;
     int n_layers;
     struct ferry__names blob_names, layer_names; /* the first blob or layer of each name */
+    struct ferry__names param_names;             /* the layer of the first parameter of each name */
     int *watched, n_watched;                     /* blobs whose shape may change without a
                                                   * reshape */
     int *inputs, *outputs, n_inputs, n_outputs;
     struct ferry__stage *stages;
     int stage_count;
-    struct ferry__fold *folds;
-    struct ferry__integers *integers; /* constants of products with integers */
     struct ferry__arena *arenas;
     int n_arenas;
     uint64_t clock;             /* counts selections of programs */

@@ -163,19 +163,175 @@ static void sort(const struct ferry__program *p, int *order, int n)
     }
 }
 
-static int place(struct ferry__program *p)
+static int no_memory(void)
 {
-    int *order = malloc((size_t)(p->n_values + 1) * sizeof *order), n = 0, i;
+    return ferry_error_set(FERRY_ENOMEM, "net: no memory for its plan");
+}
 
-    if (!order)
-        return ferry_error_set(FERRY_ENOMEM, "net: no memory for its plan");
-    for (i = 0; i < p->n_values; i++)
-        if (is_placed(&p->values[i]))
-            order[n++] = i;
+static void place_few(struct ferry__program *p, int *order, int n)
+{
+    int i;
+
     sort(p, order, n);
     for (i = 0; i < n; i++)
         p->values[order[i]].offset = lowest(p, order, i, &p->values[order[i]]);
-    for (i = 0; i < n; i++) {
+}
+
+/* ---- placement of many values ---------------------------------------------------------------- */
+
+/*
+ * The blocks of one device for more than MANY values, in the order of time. Their sizes are powers
+ * of two, so that a free block is found at once: the time is linear in the number of values, and
+ * the memory at most twice as large.
+ */
+#define MANY  4096
+#define SIZES 64
+
+struct blocks {
+    ferry_device *device;
+    uint64_t end;
+    int unused[SIZES]; /* for each size: the first value whose block is free; −1: none */
+};
+
+struct many {
+    struct blocks *blocks;
+    int n_blocks;
+    int *starts, *ends; /* for each item: the first of the values whose lifetime starts or ends */
+    int *next_start, *next_end, *next_unused; /* for each value: the next one of its list; −1 */
+};
+
+static struct blocks *blocks_of(struct many *m, const struct ferry__value *v)
+{
+    struct blocks *grown;
+    int i;
+
+    for (i = 0; i < m->n_blocks; i++)
+        if (m->blocks[i].device == v->device)
+            return &m->blocks[i];
+    grown = realloc(m->blocks, (size_t)(m->n_blocks + 1) * sizeof *grown);
+    if (!grown)
+        return NULL;
+    m->blocks = grown;
+    grown = &grown[m->n_blocks++];
+    grown->device = v->device;
+    grown->end = 0;
+    for (i = 0; i < SIZES; i++)
+        grown->unused[i] = -1;
+    return grown;
+}
+
+static int size_of(const struct ferry__value *v)
+{
+    int size = 0;
+
+    while (size < SIZES - 1 && (UINT64_C(1) << size) < room_of(v))
+        size++;
+    return size;
+}
+
+/* Gives a value a free block of its size, or a new one. */
+static int begin_life(struct ferry__program *p, struct many *m, int value)
+{
+    struct ferry__value *v = &p->values[value];
+    struct blocks *b = blocks_of(m, v);
+    uint64_t most = block_of(v), unit = unit_of(v), bytes;
+    int size = size_of(v);
+
+    if (!b)
+        return no_memory();
+    if (b->unused[size] >= 0) {
+        v->offset = p->values[b->unused[size]].offset;
+        b->unused[size] = m->next_unused[b->unused[size]];
+        return 0;
+    }
+    bytes = UINT64_C(1) << size;
+    bytes = most && bytes > most ? most : bytes;
+    v->offset = (b->end + unit - 1) / unit * unit;
+    if (most && v->offset % most + bytes > most)
+        v->offset = (v->offset / most + 1) * most;
+    b->end = v->offset + bytes;
+    return 0;
+}
+
+static void end_life(const struct ferry__program *p, struct many *m, int value)
+{
+    struct blocks *b = blocks_of(m, &p->values[value]);
+    int size = size_of(&p->values[value]);
+
+    m->next_unused[value] = b->unused[size];
+    b->unused[size] = value;
+}
+
+static int *make_list(size_t n)
+{
+    int *list = malloc(n * sizeof *list);
+    size_t i;
+
+    for (i = 0; list && i < n; i++)
+        list[i] = -1;
+    return list;
+}
+
+/* Adds the values to the lists of their first and last items. */
+static void list_lives(const struct ferry__program *p, struct many *m, const int *order, int n)
+{
+    int i;
+
+    for (i = n; i-- > 0;) {
+        const struct ferry__value *v = &p->values[order[i]];
+
+        m->next_start[order[i]] = m->starts[v->first];
+        m->starts[v->first] = order[i];
+        m->next_end[order[i]] = m->ends[v->end];
+        m->ends[v->end] = order[i];
+    }
+}
+
+static int place_many(struct ferry__program *p, const int *order, int n)
+{
+    struct many m = { NULL };
+    int i, k, last = 0, err = 0;
+
+    for (i = 0; i < n; i++)
+        last = last > p->values[order[i]].end ? last : p->values[order[i]].end;
+    m.starts = make_list((size_t)last + 1);
+    m.ends = make_list((size_t)last + 1);
+    m.next_start = make_list((size_t)p->n_values);
+    m.next_end = make_list((size_t)p->n_values);
+    m.next_unused = make_list((size_t)p->n_values);
+    if (!m.starts || !m.ends || !m.next_start || !m.next_end || !m.next_unused)
+        err = no_memory();
+    else
+        list_lives(p, &m, order, n);
+    for (i = 0; !err && i <= last; i++) {
+        for (k = m.starts[i]; !err && k >= 0; k = m.next_start[k])
+            err = begin_life(p, &m, k);
+        for (k = m.ends[i]; !err && k >= 0; k = m.next_end[k])
+            end_life(p, &m, k);
+    }
+    free(m.blocks);
+    free(m.starts);
+    free(m.ends);
+    free(m.next_start);
+    free(m.next_end);
+    free(m.next_unused);
+    return err;
+}
+
+static int place(struct ferry__program *p)
+{
+    int *order = malloc((size_t)(p->n_values + 1) * sizeof *order), n = 0, i, err = 0;
+
+    if (!order)
+        return no_memory();
+    for (i = 0; i < p->n_values; i++)
+        if (is_placed(&p->values[i]))
+            order[n++] = i;
+    if (n > MANY)
+        err = place_many(p, order, n);
+    else
+        place_few(p, order, n);
+    for (i = 0; !err && i < n; i++) {
         struct ferry__value *v = &p->values[order[i]];
         uint64_t block = block_of(v);
 
@@ -183,7 +339,7 @@ static int place(struct ferry__program *p)
         v->offset -= v->part * block;
     }
     free(order);
-    return 0;
+    return err;
 }
 
 /* ---- arenas ---------------------------------------------------------------------------------- */

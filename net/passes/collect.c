@@ -93,7 +93,7 @@ static int use_of(struct ferry__program *p, ferry_layer *layer, const ferry_laye
 static int add_operation(struct ferry__program *p, ferry_layer *layer, int number)
 {
     const struct ferry__net_op *from = &layer->forward.at[number];
-    struct ferry__item *item = ferry__program_insert(p, p->n_items);
+    struct ferry__item *item = ferry__program_append_item(p);
     uint32_t i;
     int err;
 
@@ -118,7 +118,7 @@ static int add_operation(struct ferry__program *p, ferry_layer *layer, int numbe
  */
 static int add_call(struct ferry__program *p, ferry_layer *layer, bool loss)
 {
-    struct ferry__item *item = ferry__program_insert(p, p->n_items);
+    struct ferry__item *item = ferry__program_append_item(p);
     int i, value;
 
     if (!item)
@@ -301,7 +301,5 @@ int ferry__pass_collect(struct ferry__program *p)
         err = pin_blobs(p);
     if (!err && p->net->only)
         err = drop_unneeded(p);
-    free(p->of_blob);
-    p->of_blob = NULL;
     return err;
 }

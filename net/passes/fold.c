@@ -20,19 +20,49 @@ static int no_memory(const ferry_layer *layer)
 
 /* ---- conditions ------------------------------------------------------------------------------ */
 
+static int compare(const void *a, const void *b)
+{
+    uintptr_t x = (uintptr_t) * (ferry_blob *const *)a, y = (uintptr_t) * (ferry_blob *const *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Lists the blobs without a value that items write; only counts them if the list does not exist. */
+static int list_written(struct ferry__program *p)
+{
+    uint32_t k;
+    int i, n = 0;
+
+    for (i = 0; i < p->n_items; i++)
+        for (k = 0; !p->items[i].call && k < p->items[i].op.n_out; k++) {
+            const struct ferry__use *use = &p->items[i].out[k];
+
+            if (use->value < 0 && p->written)
+                p->written[n] = use->blob;
+            n += use->value < 0;
+        }
+    return n;
+}
+
+int ferry__folds_begin(struct ferry__program *p)
+{
+    p->n_written = list_written(p);
+    if (!p->n_written)
+        return 0;
+    p->written = malloc((size_t)p->n_written * sizeof *p->written);
+    if (!p->written)
+        return ferry_error_set(FERRY_ENOMEM, "net: no memory for its operations");
+    list_written(p);
+    qsort(p->written, (size_t)p->n_written, sizeof *p->written, compare);
+    return 0;
+}
+
 /* Whether no item of the program writes the blob: a parameter, or a result of `prepare`. */
 static bool is_constant(const struct ferry__program *p, const struct ferry__use *use)
 {
-    int i;
-    uint32_t k;
-
-    if (use->value >= 0 || use->diff || use->start)
-        return false;
-    for (i = 0; i < p->n_items; i++)
-        for (k = 0; !p->items[i].call && k < p->items[i].op.n_out; k++)
-            if (p->items[i].out[k].value < 0 && p->items[i].out[k].blob == use->blob)
-                return false;
-    return true;
+    return use->value < 0 && !use->diff && !use->start &&
+           (!p->n_written ||
+            !bsearch(&use->blob, p->written, (size_t)p->n_written, sizeof *p->written, compare));
 }
 
 /* Whether input k of `by` has one element for each of the channels of each item, or one for all. */
@@ -110,12 +140,12 @@ static void measure(const ferry_op_desc *op, struct ferry__fold *f)
     }
 }
 
-static struct ferry__fold *find(const ferry_net *net, const struct ferry__fold *like)
+static struct ferry__fold *find(const struct ferry__fold *like)
 {
     struct ferry__fold *f;
 
-    for (f = net->folds; f; f = f->next)
-        if (f->layer == like->layer && f->number == like->number && f->n_steps == like->n_steps &&
+    for (f = like->layer->folds; f; f = f->next)
+        if (f->number == like->number && f->n_steps == like->n_steps &&
             f->n_before == like->n_before && f->inputs == like->inputs && f->span == like->span &&
             !memcmp(f->step, like->step, (size_t)like->n_steps * sizeof *f->step) &&
             !memcmp(f->before, like->before, (size_t)like->n_before * sizeof *f->before))
@@ -131,7 +161,7 @@ static void discard(struct ferry__fold *f)
     free(f);
 }
 
-static struct ferry__fold *make(ferry_net *net, const struct ferry__fold *like, int64_t channels)
+static struct ferry__fold *make(const struct ferry__fold *like, int64_t channels)
 {
     struct ferry__fold *f = malloc(sizeof *f);
     ferry_device *device = like->layer->device;
@@ -149,8 +179,8 @@ static struct ferry__fold *make(ferry_net *net, const struct ferry__fold *like, 
         discard(f);
         return NULL;
     }
-    f->next = net->folds;
-    net->folds = f;
+    f->next = f->layer->folds;
+    f->layer->folds = f;
     return f;
 }
 
@@ -171,13 +201,13 @@ static struct ferry__fold so_far(const struct ferry__item *item)
  * Gives an item the weights and the bias of a fold. The copies of its former fold stay allocated
  * for other programs.
  */
-static int adopt(struct ferry__program *p, struct ferry__item *item, const struct ferry__fold *like)
+static int adopt(struct ferry__item *item, const struct ferry__fold *like)
 {
     int64_t channels = item->op.out[0].shape[1];
-    struct ferry__fold *f = find(p->net, like);
+    struct ferry__fold *f = find(like);
 
     if (!f)
-        f = make(p->net, like, channels);
+        f = make(like, channels);
     if (!f)
         return no_memory(item->layer);
     item->fold = f;
@@ -202,7 +232,7 @@ int ferry__fold_try(struct ferry__program *p, struct ferry__item *item,
         return 0;
     like = so_far(item);
     like.step[like.n_steps++] = step;
-    return adopt(p, item, &like);
+    return adopt(item, &like);
 }
 
 /* ---- affine functions without weights -------------------------------------------------------- */
@@ -249,9 +279,9 @@ int ferry__fold_pair(struct ferry__program *p, struct ferry__item *item,
     err = ferry__item_query(item, &op, &plan);
     if (err || plan.tier > item->tier || plan.steps > item->steps)
         return err;
-    f = find(p->net, &like);
+    f = find(&like);
     if (!f)
-        f = make(p->net, &like, shape[1]);
+        f = make(&like, shape[1]);
     if (!f)
         return no_memory(item->layer);
     item->fold = f;
@@ -326,7 +356,7 @@ int ferry__fold_before(struct ferry__program *p, struct ferry__item *item,
         (is_padded(&item->op) && !keeps_zero(&step)))
         return 0;
     like = so_far(item);
-    return add_before(&like, &step, channels) ? adopt(p, item, &like) : 0;
+    return add_before(&like, &step, channels) ? adopt(item, &like) : 0;
 }
 
 /* ---- all folds ------------------------------------------------------------------------------- */
@@ -334,17 +364,22 @@ int ferry__fold_before(struct ferry__program *p, struct ferry__item *item,
 void ferry__folds_forget(ferry_net *net)
 {
     struct ferry__fold *f;
+    int i;
 
-    for (f = net->folds; f; f = f->next)
-        f->version = 0;
+    for (i = 0; i < net->n_layers; i++)
+        for (f = net->layers[i].folds; f; f = f->next)
+            f->version = 0;
 }
 
 void ferry__folds_end(ferry_net *net)
 {
-    while (net->folds) {
-        struct ferry__fold *next = net->folds->next;
+    int i;
 
-        discard(net->folds);
-        net->folds = next;
-    }
+    for (i = 0; i < net->n_layers; i++)
+        while (net->layers[i].folds) {
+            struct ferry__fold *f = net->layers[i].folds;
+
+            net->layers[i].folds = f->next;
+            discard(f);
+        }
 }

@@ -6,6 +6,7 @@
  */
 #include "net/passes/fold.h"
 
+#include "common/hash.h"
 #include "op/origin.h"
 
 #include <ferry/status.h>
@@ -16,15 +17,17 @@
 
 struct ferry__folded {
     struct ferry__folded *next;
-    unsigned users;
+    unsigned bucket, users;
     struct ferry__fold fold; /* its blobs are this structure's own */
     uint64_t weights;        /* the version of the weights' memory */
 };
 
-/* Held while copies are looked for or made; guards the list and `users`. */
+#define BUCKETS 4096
+
+/* Held while copies are looked for or made; guards the lists and `users`. */
 static struct {
     pthread_mutex_t lock;
-    struct ferry__folded *all;
+    struct ferry__folded *bucket[BUCKETS];
 } shared = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* ---- comparison ------------------------------------------------------------------------------ */
@@ -185,20 +188,44 @@ static int make(const struct ferry__fold *f, struct ferry__folded **out)
 
 /* ---- use ------------------------------------------------------------------------------------- */
 
+/* Adds the first elements of a blob to a hash; NULL is accepted. */
+static uint64_t add_contents(uint64_t so_far, const ferry_blob *b)
+{
+    int64_t count = b ? ferry_blob_element_count(b) : 0;
+    const float *x = count ? ferry_blob_host_data(b) : NULL;
+
+    return x ? ferry__hash(so_far, x, (size_t)(count < 16 ? count : 16) * sizeof *x) : so_far;
+}
+
+/* The list of the copies that may fit a fold, by its weights' memory and its first steps. */
+static unsigned bucket_of(const struct ferry__fold *f)
+{
+    uintptr_t weights = f->weights ? (uintptr_t)ferry_blob_data_memory(f->weights) : 0;
+    uint64_t n = ferry__hash(FERRY__HASH, &weights, sizeof weights);
+
+    if (f->n_steps)
+        n = add_contents(add_contents(n, f->step[0].u), f->step[0].v);
+    if (f->n_before)
+        n = add_contents(add_contents(n, f->before[0].u), f->before[0].v);
+    return (unsigned)((n ^ n >> 32) % BUCKETS);
+}
+
 /* Finds or makes the copies of a fold, for one more user. */
 static int get(const struct ferry__fold *f, struct ferry__folded **out)
 {
+    unsigned bucket = bucket_of(f);
     struct ferry__folded *d;
     int err = 0;
 
     pthread_mutex_lock(&shared.lock);
-    for (d = shared.all; d && !fits(d, f); d = d->next)
+    for (d = shared.bucket[bucket]; d && !fits(d, f); d = d->next)
         ;
     if (!d) {
         err = make(f, &d);
         if (!err) {
-            d->next = shared.all;
-            shared.all = d;
+            d->bucket = bucket;
+            d->next = shared.bucket[bucket];
+            shared.bucket[bucket] = d;
         }
     }
     if (!err) {
@@ -218,7 +245,7 @@ void ferry__folded_release(struct ferry__folded *d)
         return;
     pthread_mutex_lock(&shared.lock);
     last = !--d->users;
-    for (at = &shared.all; last && *at != d; at = &(*at)->next)
+    for (at = &shared.bucket[d->bucket]; last && *at != d; at = &(*at)->next)
         ;
     if (last)
         *at = d->next;
@@ -252,8 +279,8 @@ static int take(struct ferry__fold *f)
     if (err)
         return err;
     f->folded = d;
-    ferry__integers_forget(f->layer->net); /* the new memory may have the address and the version
-                                            * of one that is freed */
+    ferry__integers_forget(f->layer); /* the new memory may have the address and the version of one
+                                       * that is freed */
     return 0;
 }
 

@@ -11,6 +11,7 @@
 #include <ferry/op.h>
 #include <ferry/status.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -18,25 +19,50 @@
  * ------------------------------------------------------------------------------------
  */
 
-/* The last item before `at` that uses a value; −1: none. */
+/* last_user_before: the items within the reach do not use the value, and an earlier one may. */
+#define UNKNOWN (-2)
+
+/* The last item before `at` that uses a value; −1: none; or UNKNOWN. */
 static int last_user_before(const struct ferry__program *p, int at, int value)
 {
-    int i;
+    int i, first = p->values[value].first,
+           near = first > at - FERRY__REACH ? first : at - FERRY__REACH;
 
-    for (i = at; i-- > 0;)
+    for (i = at; i-- > near;)
         if (ferry__item_uses(p, &p->items[i], value))
             return i;
-    return -1;
+    return near > first ? UNKNOWN : -1;
 }
 
+/* Whether an item after `at` uses a value, or one beyond the reach may. */
 static bool is_used_after(const struct ferry__program *p, int at, int value)
 {
-    int i;
+    int i, end = p->values[value].end;
 
-    for (i = at + 1; i < p->n_items; i++)
+    for (i = at + 1; i <= end && i <= at + FERRY__REACH; i++)
         if (ferry__item_uses(p, &p->items[i], value))
             return true;
-    return false;
+    return i <= end;
+}
+
+static void include_user(struct ferry__value *v, int at)
+{
+    v->first = v->first < at ? v->first : at;
+    v->end = v->end > at ? v->end : at;
+}
+
+/* Updates `first` and `end` of the operands of an item that got others. */
+static void include_operands(struct ferry__program *p, int at)
+{
+    const struct ferry__item *item = &p->items[at];
+    uint32_t k;
+
+    for (k = 0; k < item->op.n_in; k++)
+        if (item->in[k].value >= 0)
+            include_user(&p->values[item->in[k].value], at);
+    for (k = 0; k < item->op.n_out; k++)
+        if (item->out[k].value >= 0)
+            include_user(&p->values[item->out[k].value], at);
 }
 
 /* The operations that others are merged into. */
@@ -70,7 +96,7 @@ static bool is_full(const struct ferry__item *item, uint32_t k)
 /*
  * The item that item `at` can be merged into through its input `k`: it computes that input, no
  * other item uses it, item `at` does not broadcast it, and the output of item `at` may be written
- * at that earlier time. −1: there is none.
+ * at that earlier time. −1: there is none within the reach.
  */
 static int host_of(const struct ferry__program *p, int at, uint32_t k, enum hosts hosts)
 {
@@ -284,6 +310,7 @@ static int join_before(struct ferry__program *p, int at)
             return joined;
         item->in[0] = by->in[0];
         by->dropped = true;
+        include_operands(p, at);
     }
     return 0;
 }
@@ -304,24 +331,27 @@ static bool is_copy(const struct ferry__program *p, const struct ferry__item *it
 static void elide(struct ferry__program *p, int at)
 {
     struct ferry__item *item = &p->items[at];
-    int from, to, i;
+    int from, to, end, i;
     uint32_t k;
 
     if (!is_copy(p, item))
         return;
     from = item->in[0].value;
     to = item->out[0].value;
-    if (from == to || p->values[to].pinned || last_user_before(p, at, to) >= 0)
+    end = p->values[to].end;
+    if (from == to || p->values[to].pinned || end - at > FERRY__REACH ||
+        last_user_before(p, at, to) != -1)
         return;
-    for (i = at + 1; i < p->n_items; i++)
+    for (i = at + 1; i <= end; i++)
         if (ferry__item_writes(p, &p->items[i], to) ||
             (ferry__item_writes(p, &p->items[i], from) &&
              (ferry__item_uses(p, &p->items[i], to) || is_used_after(p, i, to))))
             return;
-    for (i = at + 1; i < p->n_items; i++)
+    for (i = at + 1; i <= end; i++)
         for (k = 0; !p->items[i].call && k < p->items[i].op.n_in; k++)
             if (p->items[i].in[k].value == to)
                 p->items[i].in[k].value = from;
+    include_user(&p->values[from], end);
     item->dropped = true;
 }
 
@@ -334,6 +364,7 @@ static void take_over(struct ferry__program *p, int host, int at)
         p->values[was].merged = true;
     p->items[host].out[0] = p->items[at].out[0];
     p->items[at].dropped = true;
+    include_operands(p, host);
 }
 
 /* Merges item `at` into a BINARY, after all that convolutions and inner products could take. */
@@ -389,11 +420,34 @@ static int join(struct ferry__program *p, int at)
  */
 static void show_unplanned(struct ferry__program *p)
 {
-    int i, v;
+    uint32_t k;
+    int i;
 
-    for (v = 0; v < p->n_values; v++)
-        for (i = 0; !p->values[v].pinned && !p->values[v].merged && i < p->n_items; i++)
-            p->values[v].pinned = ferry__item_writes(p, &p->items[i], v);
+    for (i = 0; i < p->n_items; i++)
+        for (k = 0; !p->items[i].call && !p->items[i].dropped && k < p->items[i].op.n_out; k++) {
+            int value = p->items[i].out[k].value;
+
+            if (value >= 0 && !p->values[value].merged)
+                p->values[value].pinned = true;
+        }
+}
+
+/* Copies first, then what products take, then what is left. */
+static int merge(struct ferry__program *p)
+{
+    int i, err;
+
+    ferry__program_find_users(p);
+    err = ferry__folds_begin(p);
+    for (i = 0; !err && p->net->plan && i < p->n_items; i++)
+        elide(p, i);
+    for (i = 0; !err && p->net->fuse && i < p->n_items; i++)
+        err = join(p, i);
+    for (i = 0; !err && p->net->fuse && i < p->n_items; i++)
+        err = join_elements(p, i);
+    free(p->written);
+    p->written = NULL;
+    return err;
 }
 
 int ferry__pass_fuse(struct ferry__program *p)
@@ -403,12 +457,8 @@ int ferry__pass_fuse(struct ferry__program *p)
     for (i = 0; !err && i < p->n_items; i++)
         if (!p->items[i].call)
             err = ferry__item_choose(p, &p->items[i]);
-    for (i = 0; !err && p->net->plan && i < p->n_items; i++)
-        elide(p, i);
-    for (i = 0; !err && p->net->fuse && i < p->n_items; i++)
-        err = join(p, i);
-    for (i = 0; !err && p->net->fuse && i < p->n_items; i++)
-        err = join_elements(p, i);
+    if (!err)
+        err = merge(p);
     if (!p->net->plan && !p->net->plan_training)
         show_unplanned(p);
     return err;

@@ -21,7 +21,7 @@ static void discard(struct ferry__integers *c)
     free(c);
 }
 
-static struct ferry__integers *make(ferry_net *net, const struct ferry__integers *like)
+static struct ferry__integers *make(const struct ferry__integers *like)
 {
     struct ferry__integers *c = malloc(sizeof *c);
     ferry_device *device = like->layer->device;
@@ -38,22 +38,21 @@ static struct ferry__integers *make(ferry_net *net, const struct ferry__integers
         discard(c);
         return NULL;
     }
-    c->next = net->integers;
-    net->integers = c;
+    c->next = c->layer->integers;
+    c->layer->integers = c;
     return c;
 }
 
-struct ferry__integers *ferry__integers_of(ferry_net *net, const struct ferry__integers *like)
+struct ferry__integers *ferry__integers_of(const struct ferry__integers *like)
 {
     struct ferry__integers *c;
 
-    for (c = net->integers; c; c = c->next)
-        if (c->layer == like->layer && c->number == like->number && c->weights == like->weights &&
-            c->bias == like->bias && c->x_scale == like->x_scale && c->unit == like->unit &&
-            c->x_zero == like->x_zero && c->add_zero == like->add_zero &&
-            !memcmp(&c->w, &like->w, sizeof c->w))
+    for (c = like->layer->integers; c; c = c->next)
+        if (c->number == like->number && c->weights == like->weights && c->bias == like->bias &&
+            c->x_scale == like->x_scale && c->unit == like->unit && c->x_zero == like->x_zero &&
+            c->add_zero == like->add_zero && !memcmp(&c->w, &like->w, sizeof c->w))
             return c;
-    return make(net, like);
+    return make(like);
 }
 
 /* Whether the weights of one output are contiguous, in logical order. */
@@ -218,20 +217,23 @@ int ferry__integers_refresh(struct ferry__integers *c, bool kept)
     return err || !kept ? err : ferry__origin_keep(ferry_blob_data_memory(c->made[0]));
 }
 
-void ferry__integers_forget(ferry_net *net)
+void ferry__integers_forget(ferry_layer *layer)
 {
     struct ferry__integers *c;
 
-    for (c = net->integers; c; c = c->next)
+    for (c = layer->integers; c; c = c->next)
         c->version = 0;
 }
 
 void ferry__integers_end(ferry_net *net)
 {
-    while (net->integers) {
-        struct ferry__integers *next = net->integers->next;
+    int i;
 
-        discard(net->integers);
-        net->integers = next;
-    }
+    for (i = 0; i < net->n_layers; i++)
+        while (net->layers[i].integers) {
+            struct ferry__integers *c = net->layers[i].integers;
+
+            net->layers[i].integers = c->next;
+            discard(c);
+        }
 }

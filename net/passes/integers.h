@@ -31,6 +31,6 @@ struct ferry__integers {
  * Finds or makes the constants of a product, from its layer, number, weights, bias, scales,
  * unit and zeros in `like`. NULL: no memory.
  */
-struct ferry__integers *ferry__integers_of(ferry_net *net, const struct ferry__integers *like);
+struct ferry__integers *ferry__integers_of(const struct ferry__integers *like);
 
 #endif

@@ -253,11 +253,11 @@ static int value_at_border(struct ferry__program *p, int value)
     return made;
 }
 
-/* Makes item `at` read, or write, a channels-last copy. *at is updated for inserted items. */
-static int cross_border(struct ferry__program *p, int *at)
+/* Makes item `at` read, or write, a channels-last copy. */
+static int cross_border(struct ferry__program *p, int at)
 {
-    ferry_layer *layer = p->items[*at].layer;
-    struct ferry__item *item = &p->items[*at];
+    ferry_layer *layer = p->items[at].layer;
+    struct ferry__item *item = &p->items[at];
     bool reads = meets_border(p, &item->op.in[0], &item->in[0]);
     bool writes = meets_border(p, &item->op.out[0], &item->out[0]), copied = false;
     int value, made, err = 0;
@@ -273,22 +273,20 @@ static int cross_border(struct ferry__program *p, int *at)
     if (err || !copied)
         return err;
     if (reads) {
-        value = p->items[*at].in[0].value;
+        value = p->items[at].in[0].value;
         made = value_at_border(p, value);
-        err = made < 0 ? made : insert_copy(p, *at, value, made, layer);
+        err = made < 0 ? made : insert_copy(p, at, value, made, layer);
         if (err)
             return err;
-        ++*at;
-        p->items[*at].in[0].value = made;
+        p->items[at].in[0].value = made;
     }
     if (writes) {
-        value = p->items[*at].out[0].value;
+        value = p->items[at].out[0].value;
         made = value_at_border(p, value);
-        err = made < 0 ? made : insert_copy(p, *at + 1, made, value, layer);
+        err = made < 0 ? made : insert_copy(p, at + 1, made, value, layer);
         if (err)
             return err;
-        p->items[*at].out[0].value = made;
-        ++*at;
+        p->items[at].out[0].value = made;
     }
     return 0;
 }
@@ -299,8 +297,8 @@ static int add_borders(struct ferry__program *p)
 
     for (i = 0; !err && i < p->n_items; i++)
         if (prefers_last(&p->items[i]) && p->items[i].tier == FERRY_TIER_OWN)
-            err = cross_border(p, &i);
-    return err;
+            err = cross_border(p, i);
+    return err ? err : ferry__program_insert_all(p);
 }
 
 /*

@@ -79,6 +79,26 @@ static int note_shapes(struct ferry__program *p)
 
 /* ---- passes ---------------------------------------------------------------------------------- */
 
+/* Links the items of each layer. */
+static int link_items(struct ferry__program *p, struct ferry__item *items, int n, int **out)
+{
+    int layers = p->last_layer - p->first_layer + 1, i;
+    int *first = malloc((size_t)layers * sizeof *first);
+
+    if (!first)
+        return no_memory();
+    for (i = 0; i < layers; i++)
+        first[i] = -1;
+    for (i = n; i-- > 0;) {
+        int *at = &first[items[i].layer->index - p->first_layer];
+
+        items[i].next = *at;
+        *at = i;
+    }
+    *out = first;
+    return 0;
+}
+
 int ferry__program_make(ferry_net *net, int first, int last, struct ferry__program **out)
 {
     struct ferry__program *p = calloc(1, sizeof *p);
@@ -93,6 +113,12 @@ int ferry__program_make(ferry_net *net, int first, int last, struct ferry__progr
     err = note_shapes(p);
     for (i = 0; !err && i < sizeof passes / sizeof *passes; i++)
         err = passes[i](p);
+    if (!err)
+        err = link_items(p, p->items, p->n_items, &p->first_item[0]);
+    if (!err)
+        err = link_items(p, p->back, p->n_back, &p->first_item[1]);
+    free(p->of_blob);
+    p->of_blob = NULL;
     if (err)
         ferry__program_end(p);
     else

@@ -77,6 +77,8 @@ int ferry__item_prepare(const struct ferry__program *p, struct ferry__item *item
 
 /* ---- fold.c ---- */
 
+/* Lists the blobs that items write, which are not constants. FERRY_ENOMEM. */
+int ferry__folds_begin(struct ferry__program *p);
 /* Folds item `by`, an affine function of the output of `item`, into it; 1, 0, FERRY_ENOMEM. */
 int ferry__fold_try(struct ferry__program *p, struct ferry__item *item,
                     const struct ferry__item *by);
@@ -98,10 +100,10 @@ int ferry__fold_refresh(struct ferry__fold *fold, bool kept);
 void ferry__folds_forget(ferry_net *net);
 void ferry__folds_end(ferry_net *net);
 
-/* ---- integers.c: as those of fold.c ---- */
+/* ---- integers.c: as those of fold.c; ferry__integers_forget is for one layer ---- */
 
 int ferry__integers_refresh(struct ferry__integers *constants, bool kept);
-void ferry__integers_forget(ferry_net *net);
+void ferry__integers_forget(ferry_layer *layer);
 void ferry__integers_end(ferry_net *net);
 
 /* ---- copies.c ---- */

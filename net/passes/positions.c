@@ -14,10 +14,11 @@ static bool is_convolution(const struct ferry__item *item)
            item->op.pass == FERRY_PASS_FORWARD && !item->op.params.window.transposed;
 }
 
-/* Whether a value may have another shape than its blob. */
+/* Whether a value may have another shape than its blob; it has few users. */
 static bool is_inner(const struct ferry__value *v)
 {
-    return !v->pinned && !v->own && !v->seen && v->within < 0 && v->rank > 2 && v->count > 0;
+    return v->end - v->first <= FERRY__REACH && !v->pinned && !v->own && !v->seen &&
+           v->within < 0 && v->rank > 2 && v->count > 0;
 }
 
 /* Whether a convolution reads one element of each channel for a position, and nothing else. */
@@ -51,7 +52,7 @@ static bool is_read_sparsely(const struct ferry__program *p, int at, int value,
     int i;
 
     *out = NULL;
-    for (i = 0; i < p->n_items; i++) {
+    for (i = p->values[value].first; i <= p->values[value].end; i++) {
         const struct ferry__item *item = &p->items[i];
 
         if (i == at || !ferry__item_uses(p, item, value))
@@ -137,7 +138,7 @@ static int read_all(struct ferry__program *p, int value, const ferry_operand *y)
         v->shape[k] = y->shape[k];
         v->count *= y->shape[k];
     }
-    for (i = 0; !err && i < p->n_items; i++) {
+    for (i = v->first; !err && i <= v->end; i++) {
         struct ferry__item *item = &p->items[i];
 
         if (!is_convolution(item) || item->in[0].value != value)
@@ -194,6 +195,7 @@ int ferry__pass_positions(struct ferry__program *p)
 
     if (!net->plan || !net->fuse || net->backward || p->claims)
         return 0;
+    ferry__program_find_users(p);
     for (i = p->n_items; !err && i-- > 0;)
         err = try_item(p, i);
     return err;

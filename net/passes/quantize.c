@@ -97,12 +97,12 @@ static void convert(ferry_op_desc *op, struct ferry__grid from, struct ferry__gr
                                        .c = (double)to.zero - (double)from.zero * factor };
 }
 
-/* Inserts a converting copy of a value before item *at; *at becomes that item's new index. */
-static int insert_copy(struct ferry__quantizer *q, int *at, int value, struct ferry__grid from,
+/* Inserts a converting copy of a value before item `at`. */
+static int insert_copy(struct ferry__quantizer *q, int at, int value, struct ferry__grid from,
                        struct ferry__grid to)
 {
     struct ferry__program *p = q->p;
-    ferry_layer *layer = p->items[*at].layer;
+    ferry_layer *layer = p->items[at].layer;
     int made = ferry__program_value_like(p, value), err;
     const struct ferry__value *v;
     struct ferry__item *item;
@@ -110,10 +110,9 @@ static int insert_copy(struct ferry__quantizer *q, int *at, int value, struct fe
     if (made < 0)
         return made;
     p->values[made].dtype = to.dtype;
-    item = ferry__program_insert(p, *at);
+    item = ferry__program_insert(p, at);
     if (!item)
         return FERRY_ENOMEM;
-    ++*at;
     v = &p->values[value];
     item->layer = layer;
     item->number = -1;
@@ -129,7 +128,7 @@ static int insert_copy(struct ferry__quantizer *q, int *at, int value, struct fe
 }
 
 /* The index of the value's copy as integers, which is made at the first call; or an error. */
-static int copy_as_integers(struct ferry__quantizer *q, int *at, int value, struct ferry__grid grid)
+static int copy_as_integers(struct ferry__quantizer *q, int at, int value, struct ferry__grid grid)
 {
     int *made = &q->values[value].integers;
 
@@ -138,7 +137,7 @@ static int copy_as_integers(struct ferry__quantizer *q, int *at, int value, stru
     return *made;
 }
 
-static int copy_as_reals(struct ferry__quantizer *q, int *at, int value, struct ferry__grid grid)
+static int copy_as_reals(struct ferry__quantizer *q, int at, int value, struct ferry__grid grid)
 {
     int *made = &q->values[value].reals;
 
@@ -153,21 +152,21 @@ static int copy_as_reals(struct ferry__quantizer *q, int *at, int value, struct 
  * Gets the grid of the ADD operand; if the steps do not allow its scale, or its zero, which the
  * bias cancels before the steps, the item reads a copy as F32.
  */
-static int take_added(struct ferry__quantizer *q, int *at, struct ferry__grid *out)
+static int take_added(struct ferry__quantizer *q, int at, struct ferry__grid *out)
 {
-    const ferry_op_desc *op = &q->p->items[*at].op;
+    const ferry_op_desc *op = &q->p->items[at].op;
     int added, made;
     bool all = ferry__product_steps(op, &added);
 
     *out = ferry__reals;
-    if (added < 0 || !ferry__value_is_stored(q, q->p->items[*at].in[added].value, out))
+    if (added < 0 || !ferry__value_is_stored(q, q->p->items[at].in[added].value, out))
         return 0;
     if (all && (out->zero == 0 || op->epilogue[0].step == FERRY_STEP_ADD))
         return 0;
-    made = copy_as_reals(q, at, q->p->items[*at].in[added].value, *out);
+    made = copy_as_reals(q, at, q->p->items[at].in[added].value, *out);
     *out = ferry__reals;
     if (made >= 0)
-        q->p->items[*at].in[added].value = made;
+        q->p->items[at].in[added].value = made;
     return made < 0 ? made : 0;
 }
 
@@ -187,7 +186,7 @@ static int take_constants(struct ferry__quantizer *q, int at, const ferry_op_des
                                     .x_zero = x.zero,
                                     .add_zero = add_zero };
 
-    item->integers = ferry__integers_of(q->p->net, &like);
+    item->integers = ferry__integers_of(&like);
     if (!item->integers)
         return no_memory();
     for (i = item->op.n_in; i-- > own;)
@@ -198,9 +197,9 @@ static int take_constants(struct ferry__quantizer *q, int at, const ferry_op_des
     return ferry__item_choose(q->p, item);
 }
 
-static int rewrite_product(struct ferry__quantizer *q, int *at)
+static int rewrite_product(struct ferry__quantizer *q, int at)
 {
-    int value = q->p->items[*at].in[0].value, made = value, err;
+    int value = q->p->items[at].in[0].value, made = value, err;
     struct ferry__grid in, out, add;
     float least = 0, most = 0, unit;
     struct ferry__item *item;
@@ -214,11 +213,11 @@ static int rewrite_product(struct ferry__quantizer *q, int *at)
     err = made < 0 ? made : take_added(q, at, &add);
     if (err)
         return err;
-    item = &q->p->items[*at];
+    item = &q->p->items[at];
     item->in[0].value = made;
     ferry__value_is_stored(q, item->out[0].value, &out);
     ferry__product_describe(item, in, out, add, &op, &unit);
-    return take_constants(q, *at, &op, in, unit, add.zero);
+    return take_constants(q, at, &op, in, unit, add.zero);
 }
 
 /* Rewrites a pooling or a copy: sets its dtypes, and a factor between two scales. */
@@ -237,28 +236,28 @@ static int rewrite_other(struct ferry__quantizer *q, int at)
 }
 
 /* Gives an item that computes in F32 copies of the integers that it reads. */
-static int rewrite_readers(struct ferry__quantizer *q, int *at)
+static int rewrite_readers(struct ferry__quantizer *q, int at)
 {
     struct ferry__grid grid;
     uint32_t k;
 
-    for (k = 0; k < q->p->items[*at].op.n_in; k++) {
-        int value = q->p->items[*at].in[k].value, made;
+    for (k = 0; k < q->p->items[at].op.n_in; k++) {
+        int value = q->p->items[at].in[k].value, made;
 
         if (!ferry__value_is_stored(q, value, &grid))
             continue;
         made = copy_as_reals(q, at, value, grid);
         if (made < 0)
             return made;
-        q->p->items[*at].in[k].value = made;
+        q->p->items[at].in[k].value = made;
     }
     return 0;
 }
 
 /* Rewrites an affine function, which writes integers if the value is stored so. */
-static int rewrite_affine(struct ferry__quantizer *q, int *at, enum ferry__affine can)
+static int rewrite_affine(struct ferry__quantizer *q, int at, enum ferry__affine can)
 {
-    struct ferry__item *item = &q->p->items[*at];
+    struct ferry__item *item = &q->p->items[at];
     struct ferry__grid in = ferry__reals, out;
     bool writes = ferry__value_is_stored(q, item->out[0].value, &out);
     ferry_op_desc op;
@@ -270,16 +269,16 @@ static int rewrite_affine(struct ferry__quantizer *q, int *at, enum ferry__affin
         err = rewrite_readers(q, at);
         if (err || !writes)
             return err;
-        item = &q->p->items[*at];
+        item = &q->p->items[at];
         ferry__affine_describe(q->p, item, ferry__reals, out, &op);
     }
     item->op = op;
     return ferry__item_choose(q->p, item);
 }
 
-static int rewrite(struct ferry__quantizer *q, int *at, bool is_product, enum ferry__affine affine)
+static int rewrite(struct ferry__quantizer *q, int at, bool is_product, enum ferry__affine affine)
 {
-    const struct ferry__item *item = &q->p->items[*at];
+    const struct ferry__item *item = &q->p->items[at];
     struct ferry__grid grid;
     bool moves = ferry__item_is_copy(item) || ferry__item_is_pool(item, FERRY_POOL_MAX) ||
                  ferry__item_is_pool(item, FERRY_POOL_AVERAGE);
@@ -292,7 +291,7 @@ static int rewrite(struct ferry__quantizer *q, int *at, bool is_product, enum fe
         return rewrite_affine(q, at, affine);
     if (moves && (ferry__value_is_stored(q, item->in[0].value, &grid) ||
                   ferry__value_is_stored(q, item->out[0].value, &grid)))
-        return rewrite_other(q, *at);
+        return rewrite_other(q, at);
     return rewrite_readers(q, at);
 }
 
@@ -309,8 +308,9 @@ static void store_classes(struct ferry__quantizer *q)
 
 static int quantize(struct ferry__quantizer *q, bool *products)
 {
-    int n = q->p->n_items, i, at, err = 0;
+    int n = q->p->n_items, i, err = 0;
 
+    ferry__program_find_users(q->p);
     for (i = 0; !err && i < n; i++) {
         err = is_product(q->p, i, &products[i]);
         if (!err)
@@ -319,8 +319,10 @@ static int quantize(struct ferry__quantizer *q, bool *products)
     if (err)
         return err;
     ferry__classes_choose(q, products);
-    for (i = at = 0; !err && i < n; i++, at++)
-        err = rewrite(q, &at, products[i], q->affine[i]);
+    for (i = 0; !err && i < n; i++)
+        err = rewrite(q, i, products[i], q->affine[i]);
+    if (!err)
+        err = ferry__program_insert_all(q->p);
     store_classes(q);
     return err;
 }

@@ -24,10 +24,7 @@ bool ferry__value_range(const struct ferry__program *p, int value, float *least,
 
 bool ferry__value_is_final(const struct ferry__program *p, int at, int value)
 {
-    for (; at < p->n_items; at++)
-        if (ferry__item_writes(p, &p->items[at], value))
-            return false;
-    return true;
+    return p->values[value].written < at;
 }
 
 static int class_of(const struct ferry__quantizer *q, int value)

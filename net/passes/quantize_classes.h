@@ -47,7 +47,7 @@ struct ferry__quantizer {
 
 /* The range of the contents of an F32 value; false if it is not known. */
 bool ferry__value_range(const struct ferry__program *p, int value, float *least, float *most);
-/* Whether no item from `at` on writes a value. */
+/* Whether no item from `at` on writes a value, of the items before the pass. */
 bool ferry__value_is_final(const struct ferry__program *p, int at, int value);
 
 /*

@@ -22,12 +22,24 @@ static bool same_side(const struct ferry__item *a, const struct ferry__item *b)
     return host_a == host_b && (host_a || a->layer->device == b->layer->device);
 }
 
-/* Whether all users of both values run on one processor, and are operations. */
+/* The items among which all users of both values are. */
+static void find_span(const struct ferry__program *p, int a, int b, int *first, int *end)
+{
+    const struct ferry__value *x = &p->values[a], *y = &p->values[b];
+
+    *first = x->first < y->first ? x->first : y->first;
+    *end = x->end > y->end ? x->end : y->end;
+}
+
+/* Whether all users of both values run on one processor, are operations, and are few. */
 static bool on_one_side(const struct ferry__program *p, int at, int a, int b)
 {
-    int i;
+    int i, end;
 
-    for (i = 0; i < p->n_items; i++)
+    find_span(p, a, b, &i, &end);
+    if (end - i > FERRY__REACH)
+        return false;
+    for (; i <= end; i++)
         if ((ferry__item_uses(p, &p->items[i], a) || ferry__item_uses(p, &p->items[i], b)) &&
             (p->items[i].call || !same_side(&p->items[i], &p->items[at])))
             return false;
@@ -61,12 +73,12 @@ static bool writes_over(const struct ferry__program *p, const struct ferry__item
  */
 static bool can_be_computed_there(const struct ferry__program *p, int at, int part, int whole)
 {
-    int i, last = at;
+    int i, end, last = at;
 
-    for (i = at; i < p->n_items; i++)
+    for (i = at; i <= p->values[part].end; i++)
         if (ferry__item_uses(p, &p->items[i], part))
             last = i;
-    for (i = 0; i < p->n_items; i++) {
+    for (find_span(p, part, whole, &i, &end); i <= end; i++) {
         const struct ferry__item *item = &p->items[i];
         bool beside = is_part_copy(p, item, whole) && !ferry__item_uses(p, item, part);
 
@@ -87,7 +99,7 @@ static int users_support(const struct ferry__program *p, int part, bool *out)
     int i, err;
 
     *out = true;
-    for (i = 0; *out && i < p->n_items; i++) {
+    for (i = p->values[part].first; *out && i <= p->values[part].end; i++) {
         struct ferry__item *item = &p->items[i];
         ferry_operation_plan plan = { 0 };
         ferry_op_desc op;
@@ -171,8 +183,10 @@ static int try_slice(struct ferry__program *p, int at, int part, int whole, int6
     p->items[at].dropped = true;
     fits = assign_slice(p, start, part, whole);
     err = fits ? users_support(p, part, &fits) : 0;
-    if (!err && fits)
+    if (!err && fits) {
+        p->values[whole].divided = true;
         return 0;
+    }
     p->values[part] = before;
     p->items[at].dropped = false;
     return err;
@@ -225,7 +239,7 @@ static bool can_be_read_there(const struct ferry__program *p, int at, int part, 
 {
     int i, last = at;
 
-    for (i = 0; i < p->n_items; i++) {
+    for (i = p->values[part].first; i <= p->values[part].end; i++) {
         if (i != at && (ferry__item_writes(p, &p->items[i], part) ||
                         (i < at && ferry__item_uses(p, &p->items[i], part))))
             return false;
@@ -235,10 +249,7 @@ static bool can_be_read_there(const struct ferry__program *p, int at, int part, 
     for (i = at + 1; i <= last; i++)
         if (writes_container(p, &p->items[i], whole))
             return false;
-    for (i = 0; i < p->n_values; i++)
-        if (p->values[i].within == part)
-            return false;
-    return true;
+    return !p->values[part].divided;
 }
 
 static int try_cut(struct ferry__program *p, int at)
@@ -267,6 +278,7 @@ int ferry__pass_slice(struct ferry__program *p)
 {
     int i, err = 0;
 
+    ferry__program_find_users(p);
     for (i = p->net->plan ? p->n_items : 0; !err && i-- > 0;)
         if (is_copy(&p->items[i]))
             err = try_concat(p, i);

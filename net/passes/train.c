@@ -17,20 +17,24 @@
 
 #include <stdlib.h>
 
-/* The next item after `at` that uses a value; −1: none. */
+/* The next item after `at` that uses a value; −1: none within the reach. */
 static int next_user(const struct ferry__program *p, int at, int value)
 {
-    for (at++; at < p->n_items; at++)
-        if (ferry__item_uses(p, &p->items[at], value))
-            return at;
+    int i, end = p->values[value].end;
+
+    for (i = at + 1; i <= end && i <= at + FERRY__REACH; i++)
+        if (ferry__item_uses(p, &p->items[i], value))
+            return i;
     return -1;
 }
 
 static int previous_user(const struct ferry__program *p, int at, int value)
 {
-    for (at--; at >= 0; at--)
-        if (ferry__item_uses(p, &p->items[at], value))
-            return at;
+    int i, first = p->values[value].first;
+
+    for (i = at - 1; i >= first && i >= at - FERRY__REACH; i--)
+        if (ferry__item_uses(p, &p->items[i], value))
+            return i;
     return -1;
 }
 
@@ -169,6 +173,7 @@ int ferry__pass_train(struct ferry__program *p)
     if (!p->net->backward || p->net->plan)
         return 0;
     p->whole = !p->net->in_parts;
+    ferry__program_find_users(p);
     for (i = 0; !err && i < p->n_items; i++)
         err = write_kept(p, i);
     for (i = 0; !err && !p->net->in_parts && i < p->n_items; i++)

@@ -148,6 +148,5 @@ int ferry_proto_fold(ferry_proto *net, ferry_proto_fold_fn fold, void *arg)
         else
             i++;
     }
-    ferry__edit_prune(net);
-    return err;
+    return err ? err : ferry__edit_prune(net);
 }

@@ -142,8 +142,7 @@ static int keep(ferry_proto *net, int64_t first, int64_t end, bool added)
         err = append(net, &old, end, old.count);
     if (!err)
         err = append(net, &old, first, end);
-    ferry__edit_prune(net);
-    return err;
+    return err ? err : ferry__edit_prune(net);
 }
 
 int ferry_proto_keep_part(ferry_proto *net, const char *layer, ferry_proto_part part)

@@ -34,8 +34,11 @@ int ferry__edit_check(const ferry_proto *net, const char *function);
 /* Whether a layer of the net, of any phase, has that value of `field`: "name" or "top". */
 bool ferry__edit_has_layer(const ferry_proto *net, const char *field, const char *value);
 
-/* Removes the ranges of blobs and the names of F32 layers that the net no longer has. */
-void ferry__edit_prune(ferry_proto *net);
+/*
+ * Removes the ranges of blobs and the names of F32 layers that the net no longer has. FERRY_ENOMEM:
+ * all are still there.
+ */
+int ferry__edit_prune(ferry_proto *net);
 
 /* Whether the layer is an Input layer. */
 bool ferry__edit_is_input(const ferry_proto *layer);
