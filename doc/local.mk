@@ -57,6 +57,7 @@ EXTRA_DIST += \
 	%D%/measurements/2026-11-29-release.md \
 	%D%/measurements/2026-11-29-threads-and-memory.md \
 	%D%/measurements/2026-11-29-training.md \
+	%D%/measurements/2026-11-30-amx.md \
 	%D%/measurements/2026-11-30-architectures.md \
 	%D%/measurements/2026-11-30-bf16.md \
 	%D%/measurements/2026-11-30-half.md \

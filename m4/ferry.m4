@@ -309,6 +309,24 @@ AC_COMPILE_IFELSE([AC_LANG_SOURCE([[__attribute__((target("avx2,avxvnni"))) void
     [AC_MSG_RESULT([no])])
 ])
 
+# FERRY_AMX
+# AMX_CPPFLAGS, which tell the CPU plugin that the assembler has AMX: binutils has it from 2.35 on. The compiler need not
+# know the registers.
+AC_DEFUN([FERRY_AMX],
+[AMX_CPPFLAGS=
+AC_SUBST([AMX_CPPFLAGS])
+AC_MSG_CHECKING([for AMX])
+AC_COMPILE_IFELSE([AC_LANG_SOURCE([[void f(void)
+        {
+            __asm__ volatile("ldtilecfg (%0)\n\ttileloadd (%0,%1,1), %%tmm1\n\ttdpbusd %%tmm2, %%tmm1, %%tmm0\n\t"
+                             "tdpbssd %%tmm2, %%tmm1, %%tmm0\n\ttdpbf16ps %%tmm2, %%tmm1, %%tmm0\n\ttilerelease"
+                             : : "r"((char *)f), "r"(64LL));
+        }]])],
+    [AMX_CPPFLAGS=-DCPU_INTEGER_HAS_AMX=1
+    AC_MSG_RESULT([yes])],
+    [AC_MSG_RESULT([no])])
+])
+
 # FERRY_FILE_FLAGS
 # FILE_CFLAGS, with which sizes and numbers of files have 64 bits: on i386 they have 32 by default, and a folder of a large
 # file system cannot be listed.

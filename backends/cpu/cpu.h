@@ -120,5 +120,7 @@ extern const ferry_profile_table cpu_profile;
 
 /* in op/table.c */
 int cpu_extension(void *dev, const char *name, const void **out_table);
+/* Whether this build has the products of option.isa = amx. */
+bool cpu_has_amx(void);
 
 #endif

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
 #include "isa.h"
 
+#include <errno.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 #elif defined(__aarch64__) && defined(__linux__)
 #include <sys/auxv.h>
 #endif
@@ -34,6 +40,7 @@ void cpu_features_read(struct cpu_features *out)
         return;
     out->leaf7_ebx = ebx;
     out->leaf7_ecx = ecx;
+    out->leaf7_edx = edx;
     if (eax >= 1 && __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx))
         out->leaf7_1_eax = eax;
 }
@@ -48,5 +55,21 @@ void cpu_features_read(struct cpu_features *out)
     out->hwcap2 = getauxval(AT_HWCAP2);
 #endif
 #endif
+}
+#endif
+
+#if defined(__x86_64__) && defined(__linux__) && defined(SYS_arch_prctl)
+/* Of Linux's asm/prctl.h, from 5.16 on; and the number of the state component. */
+#define REQUEST_PERMISSION 0x1023
+#define TILE_DATA          18
+
+int cpu_features_permit_amx(void)
+{
+    return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0 ? 0 : errno;
+}
+#else
+int cpu_features_permit_amx(void)
+{
+    return ENOSYS;
 }
 #endif

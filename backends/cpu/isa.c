@@ -7,6 +7,7 @@
 /* The registers that the operating system has to save: YMM; also masks, and both parts of ZMM. */
 #define XCR0_AVX    UINT64_C(0x06)
 #define XCR0_AVX512 UINT64_C(0xe6)
+#define XCR0_AMX    UINT64_C(0x60000) /* the configuration of tiles, and their data */
 
 static bool has_bits(uint64_t word, uint64_t bits)
 {
@@ -45,6 +46,14 @@ static bool has_bf16(const struct cpu_features *f)
     return has_vnni(f) && has_bits(f->leaf7_1_eax, BIT(5));
 }
 
+/* The products are those of bf16 where AMX has none; every processor with AMX has that set. */
+static bool has_amx(const struct cpu_features *f)
+{
+    const uint64_t bf16_tile_int8 = BIT(22) | BIT(24) | BIT(25);
+
+    return has_bf16(f) && has_bits(f->xcr0, XCR0_AMX) && has_bits(f->leaf7_edx, bf16_tile_int8);
+}
+
 /* A part of the base architecture: every 64-bit ARM processor under Linux has it. */
 static bool has_neon(const struct cpu_features *f)
 {
@@ -73,6 +82,7 @@ static const struct {
     struct cpu_isa isa;
     bool (*has)(const struct cpu_features *f);
 } sets[] = {
+    { { "amx", CPU_AMX }, has_amx },
     { { "bf16", CPU_BF16 }, has_bf16 },          { { "vnni", CPU_VNNI }, has_vnni },
     { { "avx512", CPU_AVX512 }, has_avx512 },    { { "avxvnni", CPU_AVXVNNI }, has_avxvnni },
     { { "avx2", CPU_AVX2 }, has_avx2 },          { { "i8mm", CPU_I8MM }, has_i8mm },
@@ -83,11 +93,12 @@ static const struct {
 /*
  * Whether "auto" may select the set. VDPBF16PS multiplies more numbers than F32's multiply-add in
  * the same time on some processors only, which no bit of CPUID reports: AMD's, from Zen 4 on, start
- * as many of both; Intel's Emerald Rapids starts a fourth as many.
+ * as many of both; Intel's Emerald Rapids starts a fourth as many. The products by AMX have been
+ * computed by a model of its instructions only.
  */
 static bool is_automatic(const struct cpu_isa *isa, const struct cpu_features *f)
 {
-    return isa->set != CPU_BF16 || f->is_amd;
+    return isa->set != CPU_AMX && (isa->set != CPU_BF16 || f->is_amd);
 }
 
 const struct cpu_isa *cpu_isa_find(const char *name, const struct cpu_features *f)

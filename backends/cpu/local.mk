@@ -22,6 +22,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/kernels.h \
 	%D%/kernels_impl.h \
 	%D%/memory.c \
+	%D%/op/amx.h \
 	%D%/op/columns.c \
 	%D%/op/columns_impl.h \
 	%D%/op/convolution.c \
@@ -54,6 +55,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/image_backward.c \
 	%D%/op/image_backward_impl.h \
 	%D%/op/integer.h \
+	%D%/op/integer_amx.c \
 	%D%/op/integer_avx2.c \
 	%D%/op/integer_avx512.c \
 	%D%/op/integer_avxvnni.c \
@@ -140,7 +142,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/profile.c \
 	%D%/workers.c \
 	%D%/workers.h
-backends_ferry_cpu_la_CPPFLAGS = $(PLUGIN_CPPFLAGS) -I$(top_srcdir) $(AVXVNNI_CPPFLAGS) \
+backends_ferry_cpu_la_CPPFLAGS = $(PLUGIN_CPPFLAGS) -I$(top_srcdir) $(AVXVNNI_CPPFLAGS) $(AMX_CPPFLAGS) \
 	-DCPU_BLAS_SONAME='"$(OPENBLAS_SONAME)"'
 backends_ferry_cpu_la_CFLAGS = $(PLUGIN_CFLAGS) $(OPENBLAS_CFLAGS)
 backends_ferry_cpu_la_LDFLAGS = $(PLUGIN_LINK_FLAGS)

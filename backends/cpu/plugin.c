@@ -129,6 +129,23 @@ static int option_kernels(const struct cpu_kernels **out)
     return err;
 }
 
+/* Whether this build has AMX and the process may use it, for which every such device asks. */
+static int permit_amx(void)
+{
+    int err;
+
+    if (!cpu_has_amx())
+        return cpu_host->error(FERRY_ECONF, "option.isa = amx: ferry was built without AMX, by an "
+                                            "assembler that lacks it");
+    err = cpu_features_permit_amx();
+    if (!err)
+        return 0;
+    return cpu_host->error(FERRY_ECONF,
+                           "option.isa = amx: the kernel refuses the use of AMX: arch_prctl: %s%s",
+                           strerror(err),
+                           err == ENOSPC ? " (an alternative signal stack is too small)" : "");
+}
+
 static int option_isa(const struct cpu_isa **out)
 {
     const char *text = cpu_host->option("isa");
@@ -137,10 +154,10 @@ static int option_isa(const struct cpu_isa **out)
     cpu_features_read(&features);
     *out = cpu_isa_find(text && *text ? text : "auto", &features);
     if (*out)
-        return 0;
+        return (*out)->set == CPU_AMX ? permit_amx() : 0;
     return cpu_host->error(FERRY_ECONF,
-                           "option.isa = %s: expected auto, or bf16, vnni, avx512, avxvnni, avx2, "
-                           "i8mm, dotprod, neon or portable if the CPU supports it",
+                           "option.isa = %s: expected auto, or amx, bf16, vnni, avx512, avxvnni, "
+                           "avx2, i8mm, dotprod, neon or portable if the CPU supports it",
                            text);
 }
 
@@ -293,8 +310,8 @@ static const ferry_plugin_option options[] = {
     { .name = "isa",
       .default_value = "auto",
       .description = "instruction set of convolutions and other operations; auto: the best of the "
-                     "CPU",
-      .values = "auto|bf16|vnni|avx512|avxvnni|avx2|i8mm|dotprod|neon|portable",
+                     "CPU except amx, which was never run on a processor",
+      .values = "auto|amx|bf16|vnni|avx512|avxvnni|avx2|i8mm|dotprod|neon|portable",
       .type = FERRY_OPTION_ENUM },
     { .name = "blas",
       .default_value = CPU_BLAS_SONAME,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
 #include "backends/cpu/isa.h"
 
 /*
- * A part of the test plugin evex/ferry_cpu.so (build-evex.sh), in the place of the cpu plugin's
+ * A part of the test plugin evex/ferry_cpu.so (build-isa.sh), in the place of the cpu plugin's
  * features.c: the processor's features, and AVX-VNNI if it has AVX-512 VNNI, whose encoding of
  * VPDPBUSD the test plugin uses.
  */

@@ -103,19 +103,20 @@ $(BAD): $(BAD_FROM)
 	@: >$@
 
 EVEX = %D%/evex.stamp
-EVEX_FROM = %D%/build-evex.sh %D%/evex.c
+AMX = %D%/amx.stamp
+ISA_FROM = %D%/amx-model.h %D%/amx.c %D%/build-isa.sh %D%/evex.c
 if BUILD_CPU
-check_DATA += $(EVEX)
-$(EVEX): $(EVEX_FROM) backends/ferry_cpu.la
-	$(AM_V_GEN)CC='$(CC)' CFLAGS='$(OPT_CFLAGS) $(AVXVNNI_CPPFLAGS) $(CFLAGS)' LDFLAGS='$(LDFLAGS)' \
-	    LIBS='$(CORE_SYSTEM_LIBS) -lm' \
-	    $(SHELL) '$(srcdir)/%D%/build-evex.sh' '$(top_srcdir)' %D%/evex $(backends_ferry_cpu_la_OBJECTS)
+check_DATA += $(EVEX) $(AMX)
+$(EVEX) $(AMX): $(ISA_FROM) backends/ferry_cpu.la
+	$(AM_V_GEN)CC='$(CC)' CFLAGS='$(OPT_CFLAGS) $(AVXVNNI_CPPFLAGS) $(AMX_CPPFLAGS) $(CFLAGS)' \
+	    LDFLAGS='$(LDFLAGS)' LIBS='$(CORE_SYSTEM_LIBS) -lm' $(SHELL) '$(srcdir)/%D%/build-isa.sh' \
+	    '$(top_srcdir)' $(@:.stamp=) $(backends_ferry_cpu_la_OBJECTS)
 	@: >$@
 endif
 
 clean-local: clean-fakes
 clean-fakes:
-	rm -rf %D%/fakes $(FAKES) %D%/bad $(BAD) %D%/evex $(EVEX)
+	rm -rf %D%/fakes $(FAKES) %D%/bad $(BAD) %D%/evex $(EVEX) %D%/amx $(AMX)
 
 .PHONY: clean-fakes
-EXTRA_DIST += $(FAKES_FROM) $(BAD_FROM) $(EVEX_FROM)
+EXTRA_DIST += $(FAKES_FROM) $(BAD_FROM) $(ISA_FROM)

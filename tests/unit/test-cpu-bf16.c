@@ -12,7 +12,9 @@
  * by at most 2⁻⁸ of itself, and each of the n additions rounds the sum to 24 bits.
  */
 
-static const char *const sets[] = { "bf16", "vnni", "avx512", "avx2", "portable", NULL };
+static const char *const sets[] = { "bf16", "vnni", "avx512", "avx2", "portable", "amx", NULL };
+/* The plugin whose AMX products a model of the instructions computes. */
+static const char *const amx_sets[] = { "amx", NULL };
 static const double half = 0x1p-8;
 static int rounded, exact;
 
@@ -177,6 +179,12 @@ static void make_image(struct rig *r, int i)
     make_convolution_of(r, RIG_PLAIN, RIG_LAST, 1, 3, 20 + 5 * i, i % 2 ? 3 : 7, 14 + i, 1 + i / 4);
 }
 
+/* Whether the set multiplies numbers of BF16. */
+static bool has_products(void)
+{
+    return strcmp(rig_set(), "bf16") == 0 || strcmp(rig_set(), "amx") == 0;
+}
+
 static bool is_portable(void)
 {
     return strcmp(rig_set(), "portable") == 0;
@@ -260,7 +268,7 @@ static void exact_convolutions_equal_those_of_the_oracle(void)
         rounded += uses_bf16(&r);
         rig_run(&r, NULL);
     }
-    CU_ASSERT(strcmp(rig_set(), "bf16") != 0 || rounded > n / 8);
+    CU_ASSERT(!has_products() || rounded > n / 8);
 }
 
 /* First layers read row-major images of three channels where they are. */
@@ -272,36 +280,49 @@ static void first_layers_read_planes(void)
 
         make_image(&r, i);
         CU_ASSERT_EQUAL_FATAL(rig_table->query(rig_device, &r.op, &answer), 0);
-        if (strcmp(rig_set(), "bf16") == 0 && r.op.params.window.dilation[1] == 1)
+        if (has_products() && r.op.params.window.dilation[1] == 1)
             CU_ASSERT_EQUAL(answer.order[1], 0); /* no other order is faster */
         run(&r, convolve(&r));
     }
+}
+
+/* Makes an element of x infinite, runs the operation, and frees it. */
+static void check_infinite(struct rig *r, int64_t at)
+{
+    double *got[1] = { NULL };
+    struct sum *want;
+
+    if (r->op.n_epilogue) { /* ReLU may hide it */
+        rig_end(r);
+        return;
+    }
+    r->in[0][at] = INFINITY;
+    want = convolve(r);
+    CU_ASSERT_EQUAL_FATAL(rig_run_plugin(r, got), 0);
+    for (int64_t k = 0; k < rig_count(&r->op.out[0]); k++)
+        CU_ASSERT_EQUAL(isfinite(got[0][k]) != 0, isfinite(want[k].value) != 0);
+    free(got[0]);
+    free(want);
+    rig_end(r);
 }
 
 /* A pixel beside a window is not multiplied, not even by zeros. */
 static void an_infinite_pixel_reaches_its_windows_only(void)
 {
     for (int i = 0; i < 36; i++) {
-        double *got[1] = { NULL };
-        struct sum *want;
         struct rig r;
 
         if (i % 4 == 0)
             make_image(&r, i / 4);
         else
             make_convolution(&r, 1, 1 + i / 3, 40, i % 4 < 2 ? 3 : 7, 14, 1 + i % 2);
-        if (r.op.n_epilogue) { /* ReLU may hide it */
-            rig_end(&r);
-            continue;
-        }
-        r.in[0][(i * 11 + 70) % (int)rig_count(&r.op.in[0])] = INFINITY;
-        want = convolve(&r);
-        CU_ASSERT_EQUAL_FATAL(rig_run_plugin(&r, got), 0);
-        for (int64_t k = 0; k < rig_count(&r.op.out[0]); k++)
-            CU_ASSERT_EQUAL(isfinite(got[0][k]) != 0, isfinite(want[k].value) != 0);
-        free(got[0]);
-        free(want);
-        rig_end(&r);
+        check_infinite(&r, (i * 11 + 70) % rig_count(&r.op.in[0]));
+    }
+    for (int i = 0; i < 8; i++) { /* 51 pairs along a line of taps, which no step of AMX divides */
+        struct rig r;
+
+        make_convolution(&r, 1, 34, 40, 3, 14, 1);
+        check_infinite(&r, 7 * r.op.in[0].shape[3] + 7);
     }
 }
 
@@ -451,5 +472,10 @@ static const ferry_test_case cases[] = {
 
 int main(int argc, char **argv)
 {
-    return rig_main_with(argc, argv, "cpu-bf16", cases, sizeof(cases) / sizeof(cases[0]), sets);
+    const size_t n = sizeof(cases) / sizeof(cases[0]);
+    int result = rig_main_with(argc, argv, "cpu-bf16", cases, n, sets);
+
+    rig_plugin = "tests/plugins/amx/ferry_cpu.so";
+    return ferry_test_worse(
+        result, rig_main_with(argc, argv, "cpu-bf16, AMX's model", cases, n, amx_sets));
 }

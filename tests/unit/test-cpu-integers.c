@@ -6,10 +6,12 @@
 
 /* Integer arithmetic of the CPU plugin with each instruction set. */
 
-static const char *const sets[] = { "vnni", "avx512",  "avxvnni", "avx2",
-                                    "i8mm", "dotprod", "neon",    "portable", NULL };
+static const char *const sets[] = { "vnni",    "avx512", "avxvnni",  "avx2", "i8mm",
+                                    "dotprod", "neon",   "portable", "amx",  NULL };
 /* The plugin whose AVX-VNNI products processors with AVX-512 VNNI execute. */
 static const char *const evex_sets[] = { "avxvnni", NULL };
+/* The plugin whose AMX products a model of the instructions computes. */
+static const char *const amx_sets[] = { "amx", NULL };
 
 /* Products of four bytes take less time than F32's, and those of two numbers of 16 bits do not. */
 static void the_cost_depends_on_the_width_of_products(void)
@@ -55,5 +57,7 @@ int main(int argc, char **argv)
     int result = run(argc, argv, "test-cpu-integers", sets);
 
     rig_plugin = "tests/plugins/evex/ferry_cpu.so";
-    return ferry_test_worse(result, run(argc, argv, "test-cpu-integers, EVEX", evex_sets));
+    result = ferry_test_worse(result, run(argc, argv, "test-cpu-integers, EVEX", evex_sets));
+    rig_plugin = "tests/plugins/amx/ferry_cpu.so";
+    return ferry_test_worse(result, run(argc, argv, "test-cpu-integers, AMX's model", amx_sets));
 }

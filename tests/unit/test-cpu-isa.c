@@ -20,8 +20,10 @@
 #define VNNI     BIT(11) /* of leaf 7's ECX */
 #define AVX_VNNI BIT(4)  /* of EAX of leaf 7, subleaf 1 */
 #define BF16     BIT(5)
-#define YMM      UINT64_C(0x07) /* of XGETBV */
+#define AMX      (BIT(22) | BIT(24) | BIT(25)) /* BF16, tiles and bytes, of leaf 7's EDX */
+#define YMM      UINT64_C(0x07)                /* of XGETBV */
 #define ZMM      UINT64_C(0xe7)
+#define TILES    UINT64_C(0x600e7)
 
 static const struct {
     const char *name;
@@ -59,8 +61,25 @@ static const struct {
       { .leaf1_ecx = FMA_AVX,
         .leaf7_ebx = AVX2 | AVX512,
         .leaf7_ecx = VNNI,
+        .leaf7_edx = AMX,
+        .leaf7_1_eax = AVX_VNNI | BF16,
+        .xcr0 = TILES },
+      "vnni" },
+    { "Sapphire Rapids whose system saves no tiles",
+      { .leaf1_ecx = FMA_AVX,
+        .leaf7_ebx = AVX2 | AVX512,
+        .leaf7_ecx = VNNI,
+        .leaf7_edx = AMX,
         .leaf7_1_eax = AVX_VNNI | BF16,
         .xcr0 = ZMM },
+      "vnni" },
+    { "Sapphire Rapids without products of tiles of bytes",
+      { .leaf1_ecx = FMA_AVX,
+        .leaf7_ebx = AVX2 | AVX512,
+        .leaf7_ecx = VNNI,
+        .leaf7_edx = AMX & ~BIT(25),
+        .leaf7_1_eax = AVX_VNNI | BF16,
+        .xcr0 = TILES },
       "vnni" },
     { "Zen 4",
       { .leaf1_ecx = FMA_AVX,
@@ -102,8 +121,8 @@ static const struct cpu_features *processor(const char *name)
 /* The names that select a set, one after another. */
 static void check_sets(const char *name, const char *want)
 {
-    static const char *const names[] = { "bf16", "vnni",    "avx512", "avxvnni", "avx2",
-                                         "i8mm", "dotprod", "neon",   "portable" };
+    static const char *const names[] = { "amx",  "bf16", "vnni",    "avx512", "avxvnni",
+                                         "avx2", "i8mm", "dotprod", "neon",   "portable" };
     char got[100] = "";
 
     for (size_t i = 0; i < FERRY_TEST_COUNT(names); i++) {
@@ -125,7 +144,11 @@ static void a_name_selects_a_set_that_the_processor_has(void)
     check_sets("Haswell", " avx2 portable");
     check_sets("Alder Lake", " avxvnni avx2 portable");
     check_sets("Alder Lake whose system saves no YMM", " portable");
-    check_sets("Sapphire Rapids", " bf16 vnni avx512 avxvnni avx2 portable");
+    check_sets("Sapphire Rapids", " amx bf16 vnni avx512 avxvnni avx2 portable");
+    check_sets("Sapphire Rapids whose system saves no tiles",
+               " bf16 vnni avx512 avxvnni avx2 portable");
+    check_sets("Sapphire Rapids without products of tiles of bytes",
+               " bf16 vnni avx512 avxvnni avx2 portable");
     check_sets("Zen 4", " bf16 vnni avx512 avx2 portable");
     check_sets("ARM with products of matrices", " i8mm dotprod neon portable");
     CU_ASSERT_PTR_NULL(cpu_isa_find("avx", processor("Zen 4")));

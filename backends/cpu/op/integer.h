@@ -30,6 +30,11 @@ struct cpu_op_args;
 #define CPU_INTEGER_HAS_AVXVNNI 0
 #endif
 
+/* Set to 1 by configure if the assembler has AMX. */
+#ifndef CPU_INTEGER_HAS_AMX
+#define CPU_INTEGER_HAS_AMX 0
+#endif
+
 #define INTEGER_MOST_ROWS    14
 #define INTEGER_MOST_COLUMNS 32
 #define INTEGER_MOST_BYTES   64
@@ -81,6 +86,7 @@ struct cpu_integer_tile {
                                             * columns of the panel; NULL: the sums are stored */
     struct cpu_integer_place place;        /* with a store */
     int64_t column;                        /* with a store: the first column of the panel */
+    int64_t step, configured;              /* of cpu_integer_amx only */
 };
 
 /* A window of POOL with all channels, which are contiguous; U8 or I8. */
@@ -173,6 +179,29 @@ struct cpu_integer_loops {
     void (*line)(const struct cpu_integer_line *l);
 };
 
+/*
+ * Products by AMX, whose registers are tiles of up to 16 rows of 64 bytes: the micro-kernels of
+ * cpu_integer_vnni and cpu_integer_bf16 are replaced, and the weights have the same form. U8 and I8
+ * are multiplied as they are. A tile has up to CPU_AMX_ROWS rows and no store; `first` is unused.
+ * The groups of a span are a multiple of `step`, which is at most CPU_AMX_STEP.
+ */
+#define CPU_AMX_ROWS 32
+#define CPU_AMX_STEP 16
+struct cpu_integer_amx {
+    /*
+     * Computes the sums of `rows` rows; only the first 16 columns if there are no more. It
+     * configures the thread's registers unless t->configured, which it sets, is `rows`.
+     */
+    void (*u8)(struct cpu_integer_tile *t, int64_t rows, int64_t columns);
+    void (*i8)(struct cpu_integer_tile *t, int64_t rows, int64_t columns);
+    void (*bf16)(struct cpu_integer_tile *t, int64_t rows, int64_t columns);
+    /* Ends the use of the registers by this thread; the processor need not save them any more. */
+    void (*release)(void);
+};
+
+/* The products by AMX; NULL if the assembler lacks it. */
+extern const struct cpu_integer_amx *const cpu_integer_amx;
+
 /* The loops of an instruction set; NULL if it has no products of bytes. */
 const struct cpu_integer_loops *cpu_integer_loops_of(const struct cpu_isa *isa);
 
@@ -200,10 +229,12 @@ enum cpu_integer_source {
  */
 struct cpu_integer {
     const struct cpu_integer_loops *loops;
+    const struct cpu_integer_amx *amx; /* NULL: not used */
     int64_t groups, m, n, k; /* the number of convolution groups, rows and columns, and the length
                               * of a sum */
     int64_t spans, span;     /* the spans of a row, and the elements of a span: spans · span = k */
-    int64_t k_groups;        /* the number of groups of a span */
+    int64_t k_groups, step;  /* the number of groups of a span, and those of a step of `amx` */
+    int64_t rows;            /* the maximum number of rows of a tile */
     int64_t a_row, a_span;   /* the bytes from a row of a, and a span, to the next */
     int64_t panels, panel_bytes;     /* panel_bytes: of a packed panel, initial values followed by
                                   * weights */

@@ -26,7 +26,8 @@ const struct cpu_integer_loops *cpu_integer_loops_of(const struct cpu_isa *isa)
 {
     if (isa->set == CPU_AVXVNNI && cpu_integer_avxvnni)
         return cpu_integer_avxvnni;
-    return isa->set == CPU_BF16      ? cpu_integer_vnni
+    return isa->set == CPU_AMX       ? cpu_integer_vnni
+           : isa->set == CPU_BF16    ? cpu_integer_vnni
            : isa->set == CPU_VNNI    ? cpu_integer_vnni
            : isa->set == CPU_AVX512  ? cpu_integer_avx512
            : isa->set == CPU_AVXVNNI ? cpu_integer_avx2
@@ -38,6 +39,42 @@ const struct cpu_integer_loops *cpu_integer_loops_of(const struct cpu_isa *isa)
 
 /* ---- planning ------------------------------------------------------------------------------- */
 
+/*
+ * The groups of a step of AMX for spans of `groups`, which are filled up with zeros to a multiple:
+ * the registers have one shape for all steps. A step that divides the span is preferred, and the
+ * longest one.
+ */
+static int64_t step_of(int64_t groups)
+{
+    int64_t steps = cut(groups, CPU_AMX_STEP);
+
+    for (int64_t some = steps; some <= cut(groups, CPU_AMX_STEP / 2); some++)
+        if (groups % some == 0)
+            return groups / some;
+    return cut(groups, steps);
+}
+
+/* Whether spans of `elements` consist of whole groups, and of whole steps of AMX. */
+static bool is_whole(const struct cpu_integer *g, int64_t elements)
+{
+    int64_t group = g->loops->group;
+
+    return elements % group == 0 && (!g->amx || elements / group % step_of(elements / group) == 0);
+}
+
+/* Sets the groups of a span, and the members for AMX; its shape is set. */
+static void find_groups(struct cpu_integer *g)
+{
+    g->k_groups = cut(g->span, g->loops->group);
+    if (g->reads_planes)
+        g->k_groups = g->span / g->pixel++ * 4 / g->loops->group;
+    g->rows = g->amx ? CPU_AMX_ROWS : g->loops->rows;
+    if (!g->amx)
+        return;
+    g->step = step_of(g->k_groups);
+    g->k_groups = cut(g->k_groups, g->step) * g->step;
+}
+
 /* Divides the product, whose groups, m, n, k, spans and source are set. */
 static void divide(struct cpu_op *p, bool is_even)
 {
@@ -48,12 +85,10 @@ static void divide(struct cpu_op *p, bool is_even)
 
     g->is_signed = p->op.in[0].dtype == FERRY_I8;
     g->x_size = g->loops->is_bf16 ? 4 : 1;
-    g->shift = g->loops->shift[g->is_signed];
+    g->shift = g->amx ? 0 : g->loops->shift[g->is_signed];
     g->span = g->k / g->spans;
     g->pixel = g->is_row ? g->k : p->plan.convolution.window.channels / g->groups;
-    g->k_groups = cut(g->span, group);
-    if (g->reads_planes)
-        g->k_groups = g->span / g->pixel++ * 4 / group;
+    find_groups(g);
     g->panels = cut(g->n, columns);
     g->panel_bytes = columns * ((int64_t)sizeof(int32_t) + g->spans * g->k_groups * group * size);
     cpu_integer_find_rows(p, is_even, p->threads);
@@ -85,12 +120,13 @@ static bool takes_operands(const struct cpu_op *p)
     return adds <= 1 && p->integer.k > 0 && p->integer.k <= MOST_K;
 }
 
-/* Whether the loops read bytes of U8 where they are. */
+/* Whether the loops read the bytes of x where they are. */
 static bool reads_in_place(const struct cpu_op *p)
 {
     const struct cpu_integer_loops *loops = p->integer.loops;
 
-    return loops->shift[p->op.in[0].dtype == FERRY_I8] == 0 && !loops->is_wide && loops->unit == 1;
+    return (p->integer.amx || loops->shift[p->op.in[0].dtype == FERRY_I8] == 0) &&
+           !loops->is_wide && loops->unit == 1;
 }
 
 /* Whether a window reads no padding, and its spans are contiguous whole groups. */
@@ -105,7 +141,7 @@ static bool has_spans_in_place(const struct cpu_op *p)
             return false;
     return w->kernel[0] == 1 && (w->x[1] == 1 || channels == 1) &&
            (w->kernel[2] == 1 || (w->x[4] == channels && w->dilation[2] == 1)) &&
-           w->kernel[2] * channels % p->integer.loops->group == 0;
+           is_whole(&p->integer, w->kernel[2] * channels);
 }
 
 /*
@@ -161,7 +197,7 @@ static bool has_whole_spans(const struct cpu_op *p)
 {
     const struct cpu_window *w = &p->plan.convolution.window;
 
-    return w->kernel[2] * (w->channels / p->integer.groups) % p->integer.loops->group == 0;
+    return is_whole(&p->integer, w->kernel[2] * (w->channels / p->integer.groups));
 }
 
 /* Whether x is a row-major image of three channels whose lines can be copied. */
@@ -170,7 +206,7 @@ static bool can_read_planes(const struct cpu_op *p)
     const struct cpu_window *w = &p->plan.convolution.window;
 
     return w->channels == 3 && p->integer.groups == 1 && w->x[1] > 1 && w->x[4] == 1 &&
-           can_copy_lines(p);
+           is_whole(&p->integer, 4 * w->kernel[2]) && can_copy_lines(p);
 }
 
 /* Chooses the source of the rows; returns whether all of them are at equal distances. */
@@ -268,7 +304,7 @@ int cpu_integer_inner_product_plan(struct cpu_op *p)
     if (!g->loops || !find_matrix(p, g) || !takes_operands(p))
         return FERRY_EUNSUPPORTED;
     p->kind = &product;
-    if (reads_in_place(p) && g->k % g->loops->group == 0)
+    if (reads_in_place(p) && is_whole(g, g->k))
         g->source = CPU_INTEGER_IN_PLACE;
     else
         g->source = CPU_INTEGER_GATHERED;
@@ -284,8 +320,8 @@ static bool can_be_bf16(const struct cpu_op *p)
     bool is_row = p->op.kind == FERRY_OP_INNER_PRODUCT;
     struct cpu_op own;
 
-    if (!p->pairs || !cpu_integer_bf16 || !(p->op.math & FERRY_MATH_BF16) || p->is_empty ||
-        p->op.pass != FERRY_PASS_FORWARD || !(p->op.constants & 2) ||
+    if (!(p->pairs || p->integer.amx) || !cpu_integer_bf16 || !(p->op.math & FERRY_MATH_BF16) ||
+        p->is_empty || p->op.pass != FERRY_PASS_FORWARD || !(p->op.constants & 2) ||
         cpu_epilogue_taken(p, true) < p->op.n_epilogue || p->op.out[0].stride[1] > 1)
         return false;
     own = *p;
@@ -357,21 +393,35 @@ static bool takes_store(const struct cpu_integer_run *r, int64_t columns)
 {
     const struct cpu_integer_loops *loops = r->op->integer.loops;
 
-    return loops->stores && r->is_simple && columns >= loops->columns &&
+    return loops->stores && !r->op->integer.amx && r->is_simple && columns >= loops->columns &&
            (r->store.is_ordered || r->store.dtype == FERRY_F32);
+}
+
+/* Computes `rows` rows of a panel. */
+static void do_tile(const struct cpu_integer *g, struct cpu_integer_tile *tile, int64_t rows,
+                    int64_t columns)
+{
+    if (!g->amx)
+        g->loops->micro[rows](tile);
+    else if (g->loops->is_bf16)
+        g->amx->bf16(tile, rows, columns);
+    else if (g->is_signed)
+        g->amx->i8(tile, rows, columns);
+    else
+        g->amx->u8(tile, rows, columns);
 }
 
 /* Computes a line of a panel. */
 static void do_line(const struct cpu_integer_run *r, struct cpu_integer_tile *tile, int64_t rows)
 {
-    const struct cpu_integer_loops *loops = r->op->integer.loops;
-    int64_t tiles = cut(rows, loops->rows), unit = loops->unit;
-    int64_t columns = least(loops->columns, r->op->integer.n - tile->column);
+    const struct cpu_integer *g = &r->op->integer;
+    int64_t tiles = cut(rows, g->rows), unit = g->loops->unit;
+    int64_t columns = least(g->loops->columns, g->n - tile->column);
 
     for (int64_t i = 0; i < tiles; i++) {
         int64_t some = least(cut(cut(rows, tiles - i), unit) * unit, rows);
 
-        loops->micro[some](tile);
+        do_tile(g, tile, some, columns);
         if (!tile->store)
             cpu_integer_put(r, tile->column, columns, some, tile->sums, &tile->place);
         tile->a += some * tile->a_row;
@@ -433,7 +483,7 @@ static void do_task(void *arg, int64_t number, unsigned slot)
     int64_t first = block * g->line_block, end = least(first + g->line_block, g->lines);
     int64_t panels = least(panel + g->panel_block, g->panels);
     int64_t step = g->is_by_line ? g->panel_block : 1;
-    int32_t sums[INTEGER_MOST_ROWS * INTEGER_MOST_COLUMNS] __attribute__((aligned(64)));
+    int32_t sums[CPU_AMX_ROWS * INTEGER_MOST_COLUMNS] __attribute__((aligned(64)));
     struct cpu_op_args args;
     struct cpu_integer_run r = of_group(all, group, &args);
     char *rows = all->rows + slot * g->slot_bytes;
@@ -441,6 +491,7 @@ static void do_task(void *arg, int64_t number, unsigned slot)
                                      .a_span = g->a_span,
                                      .spans = g->spans,
                                      .groups = g->k_groups,
+                                     .step = g->step,
                                      .sums = sums };
 
     if (g->source == CPU_INTEGER_COPIED)
@@ -454,6 +505,8 @@ static void do_task(void *arg, int64_t number, unsigned slot)
             for (int64_t i = panel; i < least(panel + step, panels); i++)
                 do_panel(&r, &tile, group, i, line);
         }
+    if (g->amx)
+        g->amx->release();
 }
 
 static void product_run(struct cpu_device *d, const struct cpu_op *p,

@@ -14,23 +14,24 @@ static int64_t size_of(const struct cpu_integer *g)
     return g->loops->is_wide ? 2 : 1;
 }
 
-/* Gathers `n` channels from x on. */
+/* Gathers `n` channels from x on. AMX's products do not need I8 shifted. */
 static char *bring_channels(const struct cpu_op *p, const char *x, int64_t step, int64_t n,
                             char *to)
 {
     const struct cpu_integer *g = &p->integer;
     int64_t size = size_of(g);
+    bool is_signed = g->is_signed && !g->amx;
 
     if (step == 1 && size == g->x_size && g->shift == 0) {
         memcpy(to, x, (size_t)(n * size));
         return to + n * size;
     }
     if (step == 1 || n == 1) {
-        g->loops->bring(n, x, g->is_signed, to);
+        g->loops->bring(n, x, is_signed, to);
         return to + n * size;
     }
     for (int64_t i = 0; i < n; i++, to += size)
-        g->loops->bring(1, x + i * step * g->x_size, g->is_signed, to);
+        g->loops->bring(1, x + i * step * g->x_size, is_signed, to);
     return to;
 }
 

@@ -88,7 +88,7 @@ static int64_t copied_lines(const struct cpu_window *w, int64_t block)
 static void find_lines(struct cpu_op *p, bool is_even)
 {
     struct cpu_integer *g = &p->integer;
-    int64_t unit = g->loops->unit, rows = g->loops->rows, most;
+    int64_t unit = g->loops->unit, rows = g->rows, most;
 
     g->stretch = is_even ? g->m : p->plan.convolution.window.out[2];
     most = is_even ? rows : g->stretch;

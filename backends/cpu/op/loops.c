@@ -4,6 +4,7 @@
 const struct cpu_loops *cpu_loops_of(const struct cpu_isa *isa)
 {
     switch (isa->set) {
+    case CPU_AMX:
     case CPU_BF16:
     case CPU_VNNI:
     case CPU_AVX512:

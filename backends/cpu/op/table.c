@@ -23,6 +23,11 @@ const struct cpu_op_kind *cpu_op_kind_of(uint32_t kind, uint32_t pass)
     return NULL;
 }
 
+bool cpu_has_amx(void)
+{
+    return cpu_integer_amx != NULL;
+}
+
 /* ---- the entries ---------------------------------------------------------------------------- */
 
 static int make_plan(const struct cpu_device *d, const ferry_op_desc *op, struct cpu_op *p)
@@ -36,6 +41,7 @@ static int make_plan(const struct cpu_device *d, const ferry_op_desc *op, struct
     p->loops = cpu_loops_of(d->isa);
     p->pairs = cpu_pairs_of(d->isa);
     p->integer.loops = cpu_integer_loops_of(d->isa);
+    p->integer.amx = d->isa->set == CPU_AMX ? cpu_integer_amx : NULL;
     p->threads = workers_threads(d->workers);
     for (uint32_t i = 0; i < p->op.n_out; i++)
         p->is_empty |= cpu_operand_count(&p->op.out[i]) == 0;

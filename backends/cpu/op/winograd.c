@@ -98,7 +98,7 @@ bool cpu_winograd_gains_by_bf16(const struct cpu_op *p)
     double columns = (double)cut(n, panel) * (double)panel;
     double f32 = side_of(p) == 1 ? 1 : cost_of(w, side_of(p)) / cost_of(w, 1);
 
-    return 0.5 * columns < f32 * (double)n;
+    return p->integer.amx || 0.5 * columns < f32 * (double)n;
 }
 
 /* Divides the tiles among tasks that transform their patches; false: the weights are too many. */
