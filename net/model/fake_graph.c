@@ -15,6 +15,9 @@
  */
 struct spot {
     const char *name;
+    const char
+        *copy; /* the name of the blob that is rounded: its own, or that of a source's copy */
+    const char *layer; /* the name of the layer that rounds it */
     int of;       /* the parent in the tree of its class (union-find) */
     int last;     /* the node after which it is rounded */
     int next;     /* the next blob that is rounded after that node; −1: none */
@@ -33,7 +36,8 @@ struct insertion {
     struct spot *spots;
     int count;
     struct ferry__names names;
-    int *first; /* for each node: the first blob that is rounded after it */
+    struct ferry__names layers; /* those of the nodes */
+    int *first;                 /* for each node: the first blob that is rounded after it */
 };
 
 static int no_memory(void)
@@ -262,6 +266,37 @@ static char *name_of(struct insertion *in, const char *blob, const char *suffix)
     return name;
 }
 
+/* Makes a name that is not in `taken`, and adds it: the suffix is appended once or more. */
+static int make_name(struct insertion *in, struct ferry__names *taken, const char *blob,
+                     const char *suffix, const char **out)
+{
+    char *name = name_of(in, blob, suffix);
+
+    while (name && ferry__names_get(taken, name) >= 0)
+        name = name_of(in, name, suffix);
+    *out = name;
+    return name ? ferry__names_set(taken, name, 0, true) : no_memory();
+}
+
+/* Names the copies of sources and the layers that round. A net may have a blob "x_quantized". */
+static int name_all(struct insertion *in, const struct ferry__graph *g)
+{
+    int count = in->count, i, err = 0;
+
+    for (i = 0; !err && i < g->count; i++)
+        err = ferry__names_set(&in->layers, g->nodes[i].name, 0, true);
+    for (i = 0; !err && i < count; i++) {
+        struct spot *s = &in->spots[i];
+
+        s->copy = s->name;
+        if (is_rounded(in, i))
+            err = make_name(in, &in->layers, s->name, "_fake_quantize", &s->layer);
+        if (!err && is_rounded(in, i) && s->source)
+            err = make_name(in, &in->names, s->name, "_quantized", &s->copy);
+    }
+    return err;
+}
+
 /* Adds the layer that rounds a blob; a source's is a copy, whose name is added to its class. */
 static int add_layer(struct insertion *in, const struct spot *s, struct ferry__node *to)
 {
@@ -272,35 +307,29 @@ static int add_layer(struct insertion *in, const struct spot *s, struct ferry__n
                                 .message = in->empty,
                                 .n_bottoms = 1,
                                 .n_tops = 1 };
-    to->name = name_of(in, s->name, "_fake_quantize");
+    to->name = s->layer;
     to->bottoms = ferry__mem_alloc(arena, sizeof *to->bottoms);
     to->tops = ferry__mem_alloc(arena, sizeof *to->tops);
     to->loss_weights = ferry__mem_alloc(arena, sizeof *to->loss_weights);
-    if (!to->name || !to->bottoms || !to->tops || !to->loss_weights)
+    if (!to->bottoms || !to->tops || !to->loss_weights)
         return no_memory();
     to->loss_weights[0] = 0;
     to->bottoms[0] = s->name;
-    to->tops[0] = s->source ? name_of(in, s->name, "_quantized") : s->name;
-    if (!to->tops[0])
-        return no_memory();
+    to->tops[0] = s->copy;
     return s->source ? ferry__names_set(&in->net->fake->of, to->tops[0],
                                         ferry__names_get(&in->net->fake->of, s->name), true)
                      : 0;
 }
 
 /* Lets a product read the rounded copies of sources. */
-static int read_copies(struct insertion *in, struct ferry__node *node)
+static void read_copies(struct insertion *in, struct ferry__node *node)
 {
     for (int k = 0; ferry__fake_is_product(node->type) && k < node->n_bottoms; k++) {
         int spot = ferry__names_get(&in->names, node->bottoms[k]);
 
-        if (spot < 0 || !in->spots[spot].source)
-            continue;
-        node->bottoms[k] = name_of(in, in->spots[spot].name, "_quantized");
-        if (!node->bottoms[k])
-            return no_memory();
+        if (spot >= 0 && in->spots[spot].source)
+            node->bottoms[k] = in->spots[spot].copy;
     }
-    return 0;
 }
 
 static int insert(struct insertion *in, struct ferry__graph *g)
@@ -318,7 +347,7 @@ static int insert(struct insertion *in, struct ferry__graph *g)
         }
     for (i = 0; !err && i < g->count; i++) {
         out.nodes[out.count] = g->nodes[i];
-        err = read_copies(in, &out.nodes[out.count++]);
+        read_copies(in, &out.nodes[out.count++]);
         for (spot = in->first[i]; !err && spot >= 0; spot = in->spots[spot].next)
             err = add_layer(in, &in->spots[spot], &out.nodes[out.count++]);
     }
@@ -344,8 +373,11 @@ int ferry__fake_begin(ferry_net *net, const ferry_layer_type *type, const ferry_
     if (!err)
         err = store_classes(&in);
     if (!err)
+        err = name_all(&in, g);
+    if (!err)
         err = insert(&in, g);
     ferry__names_end(&in.names);
+    ferry__names_end(&in.layers);
     free(in.spots);
     free(in.first);
     return err;

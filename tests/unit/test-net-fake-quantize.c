@@ -37,7 +37,8 @@
 
 static const char *const texts[] = {
     IMAGES CONV("c", "x", "a", "40", "3", "pad: 1") RELU("r", "a", "0")
-        CONV("d", "a", "b", "33", "1", "") RELU("s", "b", "0") CONV("e", "b", "y", "20", "3", ""),
+        CONV("d", "a", "x_quantized", "33", "1", "") RELU("s", "x_quantized", "0")
+            CONV("x_fake_quantize", "x_quantized", "y", "20", "3", ""), /* names as inserted ones */
     /* negative values: with a zero point, and without one where a reader pads */
     IMAGES CONV("c", "x", "a", "40", "3", "") RELU("r", "a", "0.05")
         CONV("d", "a", "b", "33", "3", "pad: 1") RELU("s", "b", "0.05")
