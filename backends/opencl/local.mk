@@ -48,6 +48,7 @@ endif
 # The kernels' source as C strings, one per line.
 BUILT_SOURCES += %D%/integer.cl.h %D%/kernels.cl.h
 CLEANFILES += %D%/integer.cl.h %D%/kernels.cl.h
+$(backends_ferry_opencl_la_OBJECTS): %D%/integer.cl.h %D%/kernels.cl.h
 INTEGER_TEXTS = $(srcdir)/kernels/types.h $(srcdir)/%D%/integer_args.h $(srcdir)/%D%/integer.cl
 %D%/integer.cl.h: $(INTEGER_TEXTS)
 	@$(MKDIR_P) %D%
