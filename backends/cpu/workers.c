@@ -121,6 +121,8 @@ static _Thread_local unsigned most_threads;
 
 /* The counts of the calling thread; NULL: it does not count. */
 static _Thread_local uint64_t *thread_counts;
+/* Whether the calling thread runs a counted task, whose own loops run on this thread alone. */
+static _Thread_local bool in_counted_task;
 
 static void relax(void)
 {
@@ -485,7 +487,8 @@ static void run_counted(const struct loop *loop, unsigned threads)
 {
     uint64_t busy[WORKERS_MOST_THREADS] = { 0 }, slowest = 0, *counts = thread_counts;
 
-    thread_counts = NULL; /* a loop in a task runs on its thread alone */
+    thread_counts = NULL;
+    in_counted_task = true;
     for (int64_t piece = 0; piece < loop->pieces; piece++) {
         int64_t first = piece * loop->piece, left = loop->n - first;
         uint64_t begin = processor_ns(), ns;
@@ -504,6 +507,7 @@ static void run_counted(const struct loop *loop, unsigned threads)
     counts[WORKERS_LOOPS]++;
     counts[WORKERS_TASKS] += (uint64_t)loop->pieces;
     counts[WORKERS_SLOWEST] += slowest;
+    in_counted_task = false;
     thread_counts = counts;
 }
 
@@ -538,7 +542,7 @@ void workers_run(struct workers *w, int64_t n, int64_t piece, workers_body body,
         body(arg, 0, n, 0);
         return;
     }
-    p = thread_counts ? NULL : take(w);
+    p = thread_counts || in_counted_task ? NULL : take(w);
     if (p) {
         fill_in(&p->loop, n, piece, arg);
         p->loop.body = body;
@@ -558,7 +562,7 @@ void workers_run(struct workers *w, int64_t n, int64_t piece, workers_body body,
 
 void workers_tasks(struct workers *w, int64_t n, workers_task task, void *arg)
 {
-    struct pool *p = n > 1 && !thread_counts ? take(w) : NULL;
+    struct pool *p = n > 1 && !thread_counts && !in_counted_task ? take(w) : NULL;
     struct loop alone;
 
     if (n > 1 && thread_counts) {

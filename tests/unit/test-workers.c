@@ -238,6 +238,40 @@ static void a_counted_loop_runs_on_the_calling_thread(void)
     workers_destroy(w);
 }
 
+struct nested {
+    struct workers *w;
+    volatile double sum;
+};
+
+/* A task with loops of its own. */
+static void run_loops(void *arg, int64_t task, unsigned slot)
+{
+    struct nested *n = arg;
+
+    (void)task;
+    (void)slot;
+    workers_tasks(n->w, 10, run_one, (void *)&n->sum);
+    workers_run(n->w, 10, 4, run_piece, (void *)&n->sum);
+}
+
+static void a_loop_in_a_counted_task_runs_on_the_calling_thread(void)
+{
+    struct nested n = { .w = workers_create(8, &anywhere) };
+    uint64_t counts[WORKERS_COUNTS] = { 0 };
+    struct meeting m = { .wanted = 2, .slots = 8 };
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(n.w);
+    counting = pthread_self();
+    workers_count(counts);
+    workers_tasks(n.w, 2, run_loops, &n);
+    CU_ASSERT_EQUAL(counts[WORKERS_LOOPS], 1);
+    CU_ASSERT_EQUAL(counts[WORKERS_TASKS], 2);
+    workers_count(NULL);
+    workers_tasks(n.w, TASKS, meet, &m);
+    CU_ASSERT(atomic_load(&m.most) >= 2);
+    workers_destroy(n.w);
+}
+
 /* ---- processors ----------------------------------------------------------------------------- */
 
 static void lists_of_processors_are_read(void)
@@ -409,6 +443,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(concurrent_loops_use_at_most_the_threads_of_the_device),
     FERRY_TEST(a_limit_applies_to_the_calling_thread),
     FERRY_TEST(a_counted_loop_runs_on_the_calling_thread),
+    FERRY_TEST(a_loop_in_a_counted_task_runs_on_the_calling_thread),
     FERRY_TEST(lists_of_processors_are_read),
     FERRY_TEST(helpers_are_bound_in_order_and_the_caller_is_not),
     FERRY_TEST(more_threads_than_processors_start_again_with_the_first),
