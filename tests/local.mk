@@ -143,6 +143,7 @@ check_LTLIBRARIES += %D%/unit/librig.la
 	%D%/unit/op-make.h \
 	%D%/unit/op-results.c \
 	%D%/unit/op-results.h \
+	%D%/unit/op-rig-operands.c \
 	%D%/unit/op-rig.c \
 	%D%/unit/op-rig.h
 %C%_unit_librig_la_CFLAGS = $(STD_CFLAGS)

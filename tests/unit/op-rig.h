@@ -71,8 +71,9 @@ uint64_t rig_tasks(struct rig *r, const char *threads, double **out);
 /* Replaces rig_device by a device with the same instruction set and that many threads. */
 void rig_reopen(const char *threads);
 
-/* The tests' own random numbers: from 0 to n − 1. */
+/* The tests' own random numbers: from 0 to n − 1, the same after each rig_begin_random. */
 int64_t rig_random(int64_t n);
+void rig_begin_random(void);
 
 void rig_begin(struct rig *r, uint32_t kind);
 /* Adds an operand with random values between −1 and 1, and returns them. */
