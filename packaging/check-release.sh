@@ -48,7 +48,7 @@ later=
 
 for file in "$work/one/build/release"/*; do
     case $file in
-    *.buildinfo | *.changes | *-dbgsym_*) continue ;; # these name the time and the machine of the build
+    *.buildinfo | *.changes) continue ;; # these name the time and the machine of the build
     esac
     cmp "$file" "$work/another/folder/build/release/$(basename "$file")"
 done
