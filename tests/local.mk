@@ -37,6 +37,7 @@ SCRIPT_TESTS = \
 	%D%/scripts/check-kinds.sh \
 	%D%/scripts/check-mpi-train.sh \
 	%D%/scripts/check-mpi.sh \
+	%D%/scripts/check-mtcnn.sh \
 	%D%/scripts/check-fold.sh \
 	%D%/scripts/check-netron.sh \
 	%D%/scripts/check-onnx.sh \
@@ -407,6 +408,7 @@ EXTRA_DIST += \
 	%D%/scripts/check-onnx.py \
 	%D%/scripts/check-onnx-import.py \
 	%D%/scripts/make-onnx-models.py \
+	%D%/scripts/mtcnn.py \
 	%D%/scripts/check-opencv-samples.sh \
 	%D%/scripts/check-openpose.sh \
 	%D%/scripts/check-upgrade.sh \
