@@ -128,21 +128,26 @@ static inline void model_check_shapes(int c, int a, int b, const char *instructi
 /* Bytes of b have signs, and those of a with `is_signed`; sums wrap. */
 static inline void model_dot_bytes(int c, int a, int b, bool is_signed)
 {
+    const unsigned groups = model.bytes[a] / 4, columns = model.bytes[c] / 4;
+
     model_check_shapes(c, a, b, is_signed ? "tdpbssd" : "tdpbusd");
-    for (unsigned m = 0; m < model.rows[c]; m++)
-        for (unsigned k = 0; k < model.bytes[a] / 4; k++)
-            for (unsigned n = 0; n < model.bytes[c] / 4; n++) {
-                uint32_t sum;
+    for (unsigned m = 0; m < model.rows[c]; m++) {
+        const unsigned char *const x = model.tile[a][m];
+        uint32_t sum[MODEL_BYTES / 4];
 
-                memcpy(&sum, &model.tile[c][m][4 * n], 4);
-                for (unsigned i = 0; i < 4; i++) {
-                    const unsigned char x = model.tile[a][m][4 * k + i];
-                    const int w = (signed char)model.tile[b][k][4 * n + i];
+        memcpy(sum, model.tile[c][m], sizeof(sum));
+        for (unsigned k = 0; k < groups; k++) {
+            const unsigned char *const w = model.tile[b][k];
 
-                    sum += (uint32_t)((is_signed ? (signed char)x : (int)x) * w);
-                }
-                memcpy(&model.tile[c][m][4 * n], &sum, 4);
+            for (unsigned i = 0; i < 4; i++) {
+                const int factor = is_signed ? (signed char)x[4 * k + i] : (int)x[4 * k + i];
+
+                for (unsigned n = 0; n < columns; n++)
+                    sum[n] += (uint32_t)(factor * (signed char)w[4 * n + i]);
             }
+        }
+        memcpy(model.tile[c][m], sum, 4 * columns);
+    }
 }
 
 /* Denormal numbers are 0. */
@@ -175,18 +180,21 @@ static inline float model_bf16(const unsigned char *p)
  */
 static inline void model_dot_bf16(int c, int a, int b)
 {
+    float w[MODEL_ROWS][2][MODEL_BYTES / 4];
+
     model_check_shapes(c, a, b, "tdpbf16ps");
+    for (unsigned k = 0; k < MODEL_ROWS; k++)
+        for (unsigned n = 0; n < MODEL_BYTES / 2; n++)
+            w[k][n % 2][n / 2] = model_bf16(&model.tile[b][k][2 * n]);
     for (unsigned m = 0; m < model.rows[c]; m++) {
         float sum[2][MODEL_BYTES / 4] = { { 0 } };
 
-        for (unsigned k = 0; k < model.bytes[a] / 4; k++)
-            for (unsigned n = 0; n < model.bytes[c] / 4; n++)
-                for (unsigned i = 0; i < 2; i++) {
-                    const float x = model_bf16(&model.tile[a][m][4 * k + 2 * i]);
-                    const float w = model_bf16(&model.tile[b][k][4 * n + 2 * i]);
+        for (unsigned k = 0; k < model.bytes[a] / 2; k++) {
+            const float x = model_bf16(&model.tile[a][m][2 * k]);
 
-                    sum[i][n] = model_flush(fmaf(x, w, sum[i][n]));
-                }
+            for (unsigned n = 0; n < model.bytes[c] / 4; n++)
+                sum[k % 2][n] = model_flush(fmaf(x, w[k / 2][k % 2][n], sum[k % 2][n]));
+        }
         for (unsigned n = 0; n < model.bytes[c] / 4; n++) {
             const float both = model_flush(sum[0][n] + sum[1][n]);
             float old;
