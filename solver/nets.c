@@ -141,10 +141,6 @@ static int open_train(ferry_solver *s, const ferry_solver_options *options)
         ferry_log_write(FERRY_LOG_INFO, "Creating training net from %s file: %s",
                         generic ? "net" : "train_net", from.file);
     }
-    if (o.precision == FERRY_PRECISION_BF16)
-        ferry_log_write(FERRY_LOG_INFO,
-                        "ferry: convolutions and inner products of the training net may round "
-                        "their factors to BF16; weights and updates are F32");
     err = open_net(s, &from, ferry_proto_message(p, "train_state", 0), o, &s->net);
     return err ? err : load_weights(s, s->net, options->weights_matched);
 }

@@ -71,6 +71,7 @@ struct ferry_solver {
                    * iteration */
     int logged_at;
     bool stopped, not_a_number; /* not_a_number: the warning about a NaN loss was logged */
+    bool has_logged_precision;  /* how many layers round, if any does */
     bool goes_on;               /* the next ferry_solver_step continues the running average of
                                  * the losses */
     bool is_fake, has_ranges;   /* fake_quantize; the ranges of its nets were checked */

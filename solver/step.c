@@ -58,6 +58,31 @@ static int call_gradients(ferry_solver *s, bool ready)
     return s->on_gradients ? s->on_gradients(s->gradients_arg, s, ready) : 0;
 }
 
+static bool rounds_layer(const ferry_net *net, int layer)
+{
+    ferry_net_layer_info info = { .struct_size = sizeof info };
+
+    return !ferry_net_get_layer_info(net, layer, &info) &&
+           (!strcmp(info.precision, "bf16") || !strcmp(info.backward_precision, "bf16"));
+}
+
+/* Logs once how many layers round to BF16, which the plugin has decided by the first pass. */
+static void log_precision(ferry_solver *s)
+{
+    int i, n = 0;
+
+    if (s->settings.precision != FERRY_PRECISION_BF16 || s->has_logged_precision)
+        return;
+    s->has_logged_precision = true;
+    for (i = 0; i < ferry_net_layer_count(s->net); i++)
+        n += rounds_layer(s->net, i);
+    if (n)
+        ferry_log_write(FERRY_LOG_INFO,
+                        "ferry: %d convolutions and inner products of the training net round "
+                        "their factors to BF16; weights and updates are F32",
+                        n);
+}
+
 static int forward_backward(ferry_solver *s)
 {
     double sum = 0, one;
@@ -83,6 +108,7 @@ static int forward_backward(ferry_solver *s)
     if (err)
         return err;
     s->loss = sum;
+    log_precision(s);
     return call_gradients(s, true);
 }
 

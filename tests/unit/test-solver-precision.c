@@ -51,6 +51,25 @@ static bool has_same_weights(ferry_solver *a, ferry_solver *b)
     return !memcmp(x, y, (size_t)ferry_blob_element_count(of_a) * sizeof *x);
 }
 
+static int log_lines; /* those that report rounding */
+
+static void count_line(void *arg, int level, const char *line)
+{
+    (void)arg;
+    (void)level;
+    log_lines += strstr(line, "round their factors to BF16") != NULL;
+}
+
+/* The number of log lines about rounding in some iterations. */
+static int count_lines(ferry_solver *s, int iterations)
+{
+    log_lines = 0;
+    ferry_log_set_handler(count_line, NULL);
+    FX_OK(ferry_solver_step(s, iterations));
+    ferry_log_set_handler(NULL, NULL);
+    return log_lines;
+}
+
 #define RATE "base_lr: 0.1 lr_policy: 'fixed' max_iter: 100 "
 
 static void the_training_net_rounds_and_test_nets_do_not(void)
@@ -85,6 +104,30 @@ static void the_training_net_rounds_and_test_nets_do_not(void)
     ferry_solver_close(by_option);
     ferry_solver_close(by_text);
     ferry_solver_close(replaced);
+    ferry_solver_close(plain);
+    fx_end();
+}
+
+/* A layer that the device computes in F32 is not one. */
+static void the_log_reports_rounding_where_a_layer_rounds(void)
+{
+    static const char text[] = NET RATE "precision: 'bf16'";
+    static const char no_product[] =
+        RATE "snapshot_after_train: false precision: 'bf16' net_param {\n"
+             "layer { name: 'd' type: 'DummyData' top: 'x' dummy_data_param {\n"
+             "  shape { dim: 1 dim: 4 } data_filler { value: 1 } } }\n"
+             "layer { name: 's' type: 'Scale' bottom: 'x' top: 'y' loss_weight: 1 } }";
+    ferry_solver *s, *plain;
+    int lines;
+
+    dev = fx_device();
+    s = open_text(text, "p.prototxt", FERRY_PRECISION_DEFAULT);
+    plain = open_text(no_product, "p.prototxt", FERRY_PRECISION_DEFAULT);
+    CU_ASSERT_EQUAL(count_lines(plain, 2), 0);
+    lines = count_lines(s, 2);
+    CU_ASSERT_EQUAL(lines, has_precisions(ferry_solver_net(s), 1, "bf16", "bf16"));
+    CU_ASSERT(lines || !rounds_to_bf16(dev, 4, 5, 3));
+    ferry_solver_close(s);
     ferry_solver_close(plain);
     fx_end();
 }
@@ -267,6 +310,7 @@ static void bad_precisions_are_refused(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(the_training_net_rounds_and_test_nets_do_not),
+    FERRY_TEST(the_log_reports_rounding_where_a_layer_rounds),
     FERRY_TEST(updates_below_half_a_step_of_bf16_add_up),
     FERRY_TEST(snapshots_are_those_of_f32),
     FERRY_TEST(lenet_is_as_accurate_as_in_f32),
@@ -275,6 +319,7 @@ static const ferry_test_case cases[] = {
 
 int main(int argc, char **argv)
 {
+    setenv("FERRY_LOG", "info", 1); /* the line about rounding is at this level */
     return ferry_test_main_backends(argc, argv, "solver precision", cases,
                                     FERRY_TEST_COUNT(cases));
 }
