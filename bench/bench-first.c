@@ -129,7 +129,8 @@ void bench_first(struct bench *b)
                  { "MobileNet v1", net_mobilenet },
                  { "GoogLeNet", net_googlenet },
                  { "ResNet-50", net_resnet50 },
-                 { "DenseNet-121", net_densenet121 } };
+                 { "DenseNet-121", net_densenet121 },
+                 { "VGG-16", net_vgg16 } };
     const char *only = getenv("BENCH_ONLY");
     char folder[] = "/tmp/ferry-bench-XXXXXX";
     static struct first f;

@@ -40,6 +40,9 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/depthwise_impl.h \
 	%D%/op/direct.c \
 	%D%/op/direct_impl.h \
+	%D%/op/dots.c \
+	%D%/op/dots.h \
+	%D%/op/dots_impl.h \
 	%D%/op/elementwise.c \
 	%D%/op/elementwise_backward.c \
 	%D%/op/elementwise_backward_impl.h \

@@ -317,6 +317,65 @@ static void threads_share_rows_or_panels(void)
     }
 }
 
+/* An inner product of an image of 7 pixels, whose channels are in that layout, with a bias. */
+static void inner_product(struct rig *r, int layout, int64_t rows, int64_t channels,
+                          int64_t outputs, uint32_t constants)
+{
+    const int64_t x[3] = { rows, channels, 7 }, w[2] = { outputs, 7 * channels };
+    const int64_t y[2] = { rows, outputs };
+
+    rig_begin(r, FERRY_OP_INNER_PRODUCT);
+    rig_in(r, FERRY_F32, layout, 3, x);
+    rig_in(r, FERRY_F32, RIG_PLAIN, 2, w);
+    rig_in(r, FERRY_F32, RIG_PLAIN, 1, w);
+    rig_out(r, FERRY_F32, layout == RIG_SLICE ? RIG_SLICE : RIG_PLAIN, 2, y);
+    r->op.constants = constants;
+}
+
+/* Weights that each run would pack are read in place for up to 16 rows. */
+static void weights_are_read_in_place_for_few_rows(void)
+{
+    for (int64_t i = 0; i < 36; i++) {
+        const int64_t rows = 1 + i % 18, channels = 143 + i % 5, outputs = 67 + i % 4;
+        ferry_op_answer answer = { 0 };
+        struct rig r;
+
+        inner_product(&r, (int)(i % RIG_LAYOUTS), rows, channels, outputs, 0);
+        if (i % 3 == 1)
+            rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_RELU, i % 2 ? 0.25 : 0, 0);
+        if (i % 3 == 2)
+            rig_step(&r, FERRY_STEP_ADD, 0, 1, 0);
+        rig_run(&r, &answer);
+        CU_ASSERT_EQUAL(answer.packed_bytes, 0);
+        CU_ASSERT_EQUAL(answer.workspace_bytes < (uint64_t)(outputs * 7 * channels) * sizeof(float),
+                        rows <= 16);
+    }
+}
+
+/* Large constants are not packed for up to four rows, smaller ones always are. */
+static void large_constants_are_not_packed_for_few_rows(void)
+{
+    static const struct {
+        int64_t rows, channels, outputs;
+        bool packs;
+    } at[] = { { 1, 150, 2001, false },
+               { 4, 151, 2000, false },
+               { 5, 150, 2000, true },
+               { 4, 150, 190, true } };
+
+    for (size_t i = 0; i < sizeof at / sizeof at[0]; i++) {
+        ferry_op_answer answer = { 0 };
+        struct rig r;
+
+        inner_product(&r, i % 2 ? RIG_LAST : RIG_PLAIN, at[i].rows, at[i].channels, at[i].outputs,
+                      2);
+        if (i == 1)
+            rig_check_threads(&r);
+        rig_run(&r, &answer);
+        CU_ASSERT_EQUAL(answer.packed_bytes > 0, at[i].packs);
+    }
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(functions_after_a_binary_function_agree_with_the_oracle),
     FERRY_TEST(channel_values_are_broadcast_over_pixels),
@@ -332,6 +391,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(first_layers_of_row_major_images_agree_with_the_oracle),
     FERRY_TEST(convolutions_with_every_number_of_outputs_agree),
     FERRY_TEST(threads_share_rows_or_panels),
+    FERRY_TEST(weights_are_read_in_place_for_few_rows),
+    FERRY_TEST(large_constants_are_not_packed_for_few_rows),
 };
 
 int main(int argc, char **argv)

@@ -174,9 +174,8 @@ static void cut_tasks(struct cpu_gemm *g, const struct cpu_loops *loops, int64_t
 
 void cpu_gemm_plan(struct cpu_gemm *g, const struct cpu_loops *loops, unsigned threads)
 {
-    bool is_small =
-        g->batches * g->m * g->n * g->k < WORKERS_FEW_PRODUCTS &&
-        g->batches * g->n * g->k < SMALL_PANELS;
+    bool is_small = g->batches * g->m * g->n * g->k < WORKERS_FEW_PRODUCTS &&
+                    g->batches * g->n * g->k < SMALL_PANELS;
 
     g->slots = is_small ? 1 : threads;
     g->panel = 2 * loops->lanes;
@@ -211,18 +210,19 @@ struct place {
     const float *add[TILE_MOST_ROWS];
 };
 
-static void step_row(const struct cpu_gemm_run *r, const struct place *p, int64_t row,
-                     int64_t column, int64_t columns, float *sums)
+/* Applies all steps to `columns` sums of a row; `add` is column 0 of the added operand. */
+static void step_row(const struct cpu_gemm_run *r, int64_t batch, const float *add, int64_t column,
+                     int64_t columns, float *sums)
 {
     for (uint32_t i = 0; i < r->steps; i++) {
         struct cpu_step s = r->step[i];
 
         if (s.step == FERRY_STEP_ADD) {
             for (int64_t j = 0; j < columns; j++)
-                sums[j] += (float)s.a * p->add[row][(column + j) * r->add_column];
+                sums[j] += (float)s.a * add[(column + j) * r->add_column];
             continue;
         }
-        s.operand += (p->batch * r->step_batch + column) * s.stride;
+        s.operand += (batch * r->step_batch + column) * s.stride;
         r->loops->step(&s, columns, sums);
     }
 }
@@ -234,7 +234,7 @@ static void finish(const struct cpu_gemm_run *r, const struct place *p, const st
     for (int64_t i = 0; i < p->rows; i++) {
         float *sums = t->sums + i * t->sums_row;
 
-        step_row(r, p, i, t->column, columns, sums);
+        step_row(r, p->batch, p->add[i], t->column, columns, sums);
         if (r->y_column == 1)
             memcpy(p->y[i] + t->column, sums, (size_t)columns * sizeof(*sums));
     }
@@ -243,6 +243,16 @@ static void finish(const struct cpu_gemm_run *r, const struct place *p, const st
     for (int64_t j = 0; j < columns; j++)
         for (int64_t i = 0; i < p->rows; i++)
             p->y[i][(t->column + j) * r->y_column] = t->sums[i * t->sums_row + j];
+}
+
+void cpu_gemm_finish_row(const struct cpu_gemm_run *r, int64_t row, int64_t column, int64_t columns,
+                         float *sums)
+{
+    float *y = r->y + row * r->y_row;
+
+    step_row(r, 0, r->add + (r->add ? row * r->add_row : 0), column, columns, sums);
+    for (int64_t j = 0; j < columns; j++)
+        y[(column + j) * r->y_column] = sums[j];
 }
 
 /* ---- tasks ---------------------------------------------------------------------------------- */
@@ -431,13 +441,12 @@ static bool can_go_on(const struct cpu_gemm_run *r)
     const struct cpu_gemm *g = r->plan;
 
     return r->stores && (g->form != CPU_GEMM_BF16_PAIRS || r->has_pairs) && g->k <= SHORT_SUMS &&
-           g->depth == g->k &&
-           (!r->place || g->m_line > 0);
+           g->depth == g->k && (!r->place || g->m_line > 0);
 }
 
 /* Processes together as many of `tiles` of one line as fit into the first-level cache. */
 static void join_tiles(const struct task *task, const struct place *place, int64_t tiles,
-                  struct cpu_tile *tile)
+                       struct cpu_tile *tile)
 {
     const struct cpu_gemm *g = task->run->plan;
     int64_t rows = place->rows, near = MOST_NEAR / (rows * (g->k > g->n ? g->k : g->n));

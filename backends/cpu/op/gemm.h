@@ -127,6 +127,10 @@ bool cpu_gemm_make_store(struct cpu_gemm_run *r);
 /* Applies the functions that follow the store to `columns` stored elements of a row. */
 void cpu_gemm_functions(const struct cpu_gemm_run *r, int64_t columns, float *y);
 
+/* Applies all steps to sums of a row of batch 0, which it changes, and stores them in y. */
+void cpu_gemm_finish_row(const struct cpu_gemm_run *r, int64_t row, int64_t column, int64_t columns,
+                         float *sums);
+
 /* Rounds to nearest even; NaN stays NaN. */
 static inline uint16_t cpu_bf16_of(float value)
 {

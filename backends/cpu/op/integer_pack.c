@@ -13,13 +13,10 @@ static int64_t weight_at(const struct cpu_op *p, int64_t k)
     const struct cpu_window *w = &p->plan.convolution.window;
     const struct cpu_turn *t = &p->plan.matrix.turn;
     const int64_t *wide = p->plan.convolution.w;
-    int64_t at = 0, channels, tap;
+    int64_t at, channels, tap;
 
     if (p->integer.is_row) {
-        if (!t->rank)
-            return k * p->op.in[1].stride[1];
-        for (uint32_t i = 0; i < t->rank; k /= t->shape[i++])
-            at += k % t->shape[i] * t->step[i];
+        at = t->rank ? cpu_turn_at(t, k) : k;
         return at * p->op.in[1].stride[1];
     }
     channels = w->channels / p->integer.groups;

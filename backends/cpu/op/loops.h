@@ -11,6 +11,7 @@
 
 struct cpu_patches;
 struct cpu_depthwise;
+struct cpu_dots;
 struct cpu_grouped;
 struct cpu_line;
 struct cpu_deconvolved_line;
@@ -62,6 +63,8 @@ struct cpu_loops {
      */
     void (*grouped)(const struct cpu_grouped *g, const float *x, float *y, int64_t first,
                     int64_t lines, int64_t channel, int64_t channels);
+    /* Computes the products of rows with `columns` rows of weights: dots.h. */
+    void (*dots)(const struct cpu_dots *d, int64_t columns);
     /* Computes a line of a transposed convolution. */
     void (*deconvolve)(const struct cpu_deconvolved_line *line);
     /* Computes a function of UNARY on n contiguous elements; false: the function is not supported,

@@ -10,6 +10,7 @@
 #include "depthwise_impl.h"
 
 #include "copied_impl.h"
+#include "dots_impl.h"
 #if HAVE_AVX512
 #include "grouped_impl.h"
 #endif
@@ -58,6 +59,7 @@ static const struct cpu_loops NAME(loops) = {
 #if HAVE_AVX512
     .grouped = NAME(grouped),
 #endif
+    .dots = NAME(dots),
     .deconvolve = NAME(deconvolve),
     .unary = NAME(unary),
     .softmax_pairs = NAME(softmax_pairs),

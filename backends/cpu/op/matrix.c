@@ -149,7 +149,8 @@ static int inner_product_plan(struct cpu_op *p)
     cpu_op_choose_form(p, g);
     if (is_half && g->form == CPU_GEMM_FLOATS && p->op.constants & 2)
         g->form = cpu_gemm_half_form(g, p->loops, p->op.in[1].dtype);
-    plan_product(p, cpu_epilogue_taken(p, true), 1);
+    if (g->form != CPU_GEMM_FLOATS || !cpu_dots_plan(p))
+        plan_product(p, cpu_epilogue_taken(p, true), 1);
     return 0;
 }
 
@@ -180,14 +181,9 @@ static void pack_rows_of_w(const struct cpu_device *d, const struct cpu_op *p, c
         pack_run_of_w(d, p, w, 0, g->k, 0, row, packed);
         return;
     }
-    for (int64_t k = 0; k < g->k; k += t->shape[0]) { /* packs one run of the innermost axis at a
-                                                       * time */
-        int64_t rest = k / t->shape[0], from = 0;
-
-        for (uint32_t i = 1; i < t->rank; rest /= t->shape[i++])
-            from += rest % t->shape[i] * t->step[i];
-        pack_run_of_w(d, p, w, k, t->shape[0], from * row, t->step[0] * row, packed);
-    }
+    /* Packs one run of the innermost axis at a time. */
+    for (int64_t k = 0; k < g->k; k += t->shape[0])
+        pack_run_of_w(d, p, w, k, t->shape[0], cpu_turn_at(t, k) * row, t->step[0] * row, packed);
 }
 
 static void inner_product_prepare(struct cpu_device *d, const struct cpu_op *p,
@@ -217,11 +213,12 @@ static void inner_product_multiply(struct cpu_device *d, const struct cpu_op *p,
                               .y_column = y->stride[1],
                               .scratch = args->workspace };
 
-    if (p->plan.matrix.turn.rank || (walk->rank == 1 && (rows.a_column == 1 || r.plan->k == 1))) {
+    if (p->plan.matrix.is_dots || p->plan.matrix.turn.rank ||
+        (walk->rank == 1 && (rows.a_column == 1 || r.plan->k == 1))) {
         r.a = rows.a;
         r.a_row = rows.a_row;
     }
-    if (!r.b) {
+    if (!r.b && !p->plan.matrix.is_dots) {
         float *packed = room_for_b(p, args);
 
         pack_rows_of_w(d, p, args->in[1], packed);
@@ -235,7 +232,10 @@ static void inner_product_multiply(struct cpu_device *d, const struct cpu_op *p,
     for (uint32_t i = 0; i < p->answer.epilogue; i++)
         if (p->op.epilogue[i].step == FERRY_STEP_ADD)
             r.add_row = p->op.in[p->op.epilogue[i].operand].stride[0];
-    cpu_gemm_do(d->workers, &r);
+    if (p->plan.matrix.is_dots)
+        cpu_dots_run(d, p, &r, args->in[1]);
+    else
+        cpu_gemm_do(d->workers, &r);
 }
 
 static void inner_product_run(struct cpu_device *d, const struct cpu_op *p,

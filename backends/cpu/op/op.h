@@ -13,6 +13,7 @@
 #include <ferry/op_table.h>
 
 #include "../cpu.h"
+#include "dots.h"
 #include "gemm.h"
 #include "integer.h"
 #include "loops.h"
@@ -63,6 +64,16 @@ struct cpu_turn {
     uint32_t rank; /* 0: the row has the logical order */
     int64_t shape[FERRY_OP_AXES], step[FERRY_OP_AXES];
 };
+
+/* The place in the logical order of a row's element `k` in memory, for a turn of rank > 0. */
+static inline int64_t cpu_turn_at(const struct cpu_turn *t, int64_t k)
+{
+    int64_t at = 0;
+
+    for (uint32_t i = 0; i < t->rank; k /= t->shape[i++])
+        at += k % t->shape[i] * t->step[i];
+    return at;
+}
 
 /* The file that computes a convolution; a product is Winograd's if `winograd` has points. */
 enum cpu_convolution_method {
@@ -133,6 +144,9 @@ struct cpu_op {
             struct cpu_walk walk; /* for INNER_PRODUCT: a walk over a row of x */
             struct cpu_turn turn;
             bool is_product, is_in_place;
+            bool is_dots; /* by dots.h, in tasks of `block` columns, with copied rows of x that
+                           * are x_row apart */
+            int64_t block, x_row;
             struct cpu_gemm gemm;
             int64_t repeats, x_far, w_far; /* for INNER_PRODUCT backward: the number of products,
                                             * and their distances */
@@ -301,6 +315,15 @@ bool cpu_winograd_gains_by_bf16(const struct cpu_op *p);
 void cpu_winograd_pack(const struct cpu_op *p, const float *w, float *packed);
 void cpu_winograd_run(struct cpu_device *d, const struct cpu_op *p, const float *x,
                       struct cpu_gemm_run *r, const int64_t *add);
+
+/*
+ * Plans the product of an inner product without packing its weights, if that is useful; the product
+ * is set (dots.c).
+ */
+bool cpu_dots_plan(struct cpu_op *p);
+/* Computes it. `r` has x as `a`, its strides, y, steps and scratch memory. */
+void cpu_dots_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_gemm_run *r,
+                  const float *w);
 
 /* A convolution element by element (direct.c). */
 void cpu_direct_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args);
