@@ -8,7 +8,7 @@
 #else
 #define DOT_ROWS 2
 #endif
-/* The depth of a block of k: the block of DOTS_MOST_ROWS rows of x stays in the first-level cache. */
+/* The depth of a block of k: DOTS_MOST_ROWS rows of x of it stay in the first-level cache. */
 #define DOT_DEPTH 256
 /*
  * The floats by which rows of weights are prefetched: the processor's own prefetch ends at each
@@ -16,7 +16,7 @@
  */
 #define DOT_AHEAD 512
 
-/* Adds the products of `rows` rows of x with DOT_COLUMNS rows of w, over n elements, to the sums. */
+/* Adds products of `rows` rows of x with DOT_COLUMNS rows of w, over n elements, to the sums. */
 INLINE void NAME(dot_tile)(const float *x, int64_t x_row, const float *const *w, int64_t n,
                            int rows, vec (*sums)[DOT_COLUMNS])
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "deconvolution.h"
 #include "depthwise.h"
+#include "dots.h"
 #include "op.h"
 #include "patches.h"
 #include "rows.h"

@@ -13,7 +13,6 @@
 #include <ferry/op_table.h>
 
 #include "../cpu.h"
-#include "dots.h"
 #include "gemm.h"
 #include "integer.h"
 #include "loops.h"
