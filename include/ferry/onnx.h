@@ -2,6 +2,8 @@
 /**
  * @file onnx.h
  * Nets as ONNX models, for onnxruntime, OpenVINO, OpenCV and TensorRT. Part of libferrynet.
+ *
+ * Threads: distinct nets from distinct threads; one net from one thread at a time (net.h).
  */
 #ifndef FERRY_ONNX_H
 #define FERRY_ONNX_H
@@ -10,7 +12,7 @@
 
 FERRY_BEGIN_DECLS
 
-/** A string about a model, such as its licence: an entry of metadata_props. */
+/** A string about a model, such as its licence: an entry of metadata_props. Neither is NULL. */
 typedef struct ferry_onnx_property {
     const char *key, *value;
 } ferry_onnx_property;
@@ -61,8 +63,8 @@ typedef struct ferry_onnx_options {
  *
  * FERRY_EUNSUPPORTED, before anything is written, if layers have no meaning in ONNX or in this
  * operator set: the message lists all of them with their lines. FERRY_EINVAL for an opset out of
- * range and for NULL, FERRY_EIO, FERRY_ENOMEM, FERRY_EOVERFLOW for a single tensor or a graph that
- * does not fit a message; an existing file is then unchanged.
+ * range and for NULL, also in `properties`, FERRY_EIO, FERRY_ENOMEM, FERRY_EOVERFLOW for a single
+ * tensor or a graph that does not fit a message; an existing file is then unchanged.
  */
 FERRY_API int ferry_net_export_onnx(ferry_net *net, const char *path,
                                     const ferry_onnx_options *options);

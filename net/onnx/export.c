@@ -94,9 +94,12 @@ static void translate(struct ferry__onnx *o)
 /* Gives an output a node of its own, if necessary, so that its value can have the blob's name. */
 static void end_output(struct ferry__onnx *o, int blob)
 {
-    int value = o->held[blob];
+    int value;
 
-    if (!o->err && (o->values[value].node < 0 || o->values[value].blob_name))
+    if (o->err) /* there may be no lists yet */
+        return;
+    value = o->held[blob];
+    if (o->values[value].node < 0 || o->values[value].blob_name)
         value = ONNX_OP(o, "Identity", value);
     if (o->err)
         return;
@@ -123,8 +126,24 @@ static void end_outputs(struct ferry__onnx *o)
 
 /* ---- the export ----------------------------------------------------------------------------- */
 
+static int check_properties(const ferry_onnx_options *options)
+{
+    size_t i;
+
+    if (options->property_count && !options->properties)
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_export_onnx: properties is NULL, "
+                                             "property_count is not 0");
+    for (i = 0; i < options->property_count; i++)
+        if (!options->properties[i].key || !options->properties[i].value)
+            return ferry_error_set(FERRY_EINVAL, "ferry_net_export_onnx: properties[%zu] has no %s",
+                                   i, options->properties[i].key ? "value" : "key");
+    return FERRY_OK;
+}
+
 static int read_options(struct ferry__onnx *o, const ferry_onnx_options *options)
 {
+    if (check_properties(options))
+        return FERRY_EINVAL;
     o->opset = options->opset ? options->opset : USUAL_OPSET;
     o->fold = !options->no_fold;
     o->half = options->half;
@@ -179,9 +198,12 @@ int ferry_net_export_onnx(ferry_net *net, const char *path, const ferry_onnx_opt
     struct ferry__onnx o = { .net = net };
     int err;
 
-    if (!net || !path || (options && !options->struct_size))
-        return ferry_error_set(FERRY_EINVAL, "ferry_net_export_onnx: %s",
-                               net && path ? "struct_size is not set" : "NULL argument");
+    if (!net || !path)
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_export_onnx: %s is NULL",
+                               net ? "path" : "net");
+    if (options && !options->struct_size)
+        return ferry_error_set(FERRY_EINVAL,
+                               "ferry_net_export_onnx: the options' struct_size is 0");
     err = ferry__reread_keep(net);
     if (err)
         return err;

@@ -5,6 +5,7 @@
 
 #include <ferry/layer.h>
 #include <ferry/net.h>
+#include <ferry/onnx.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -263,6 +264,67 @@ static void every_allocation_of_saving_may_fail(void)
     fx_end();
 }
 
+/* An export that fails leaves the existing file unchanged; the net computes the same afterwards. */
+static void every_allocation_of_an_export_may_fail(void)
+{
+    static const ferry_onnx_options kinds[] = {
+        { .struct_size = sizeof kinds[0] },
+        { .struct_size = sizeof kinds[0], .no_fold = true, .half = true },
+    };
+    char folder[] = "/tmp/ferry-export-XXXXXX", path[64];
+    ferry_net *net = NULL;
+    size_t k;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/model.onnx", folder);
+    FX_OK(open_net(fx_device(), &net));
+    shape(net, 2, 6);
+    FX_OK(run(net));
+    for (k = 0; k < FERRY_TEST_COUNT(kinds); k++) {
+        bool failed = true;
+        unsigned n;
+
+        for (n = 1; failed; n++) { /* each of them: the first ones create the lists */
+            int err;
+
+            oom_arm(n);
+            err = ferry_net_export_onnx(net, path, &kinds[k]);
+            failed = oom_disarm();
+            CU_ASSERT_EQUAL(err, failed ? FERRY_ENOMEM : 0);
+            CU_ASSERT_EQUAL(access(path, F_OK) == 0, err == 0);
+            if (err && err != FERRY_ENOMEM)
+                printf("     allocation %u: %d: %s\n", n, err, ferry_last_error());
+        }
+        CU_ASSERT(n > 10);
+        unlink(path);
+    }
+    FX_OK(run(net));
+    ferry_net_close(net);
+    CU_ASSERT_EQUAL(rmdir(folder), 0);
+    fx_end();
+}
+
+static void a_property_without_a_key_or_a_value_is_refused(void)
+{
+    static const ferry_onnx_property no_key[] = { { "a", "b" }, { NULL, "b" } },
+                                     no_value[] = { { "a", NULL } };
+    ferry_onnx_options o = { .struct_size = sizeof o, .properties = no_key, .property_count = 2 };
+    ferry_net *net = NULL;
+
+    FX_OK(open_net(fx_device(), &net));
+    FX_FAILS(FERRY_EINVAL, ferry_net_export_onnx(net, "/nowhere/m.onnx", &o));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "properties[1] has no key"));
+    o.properties = no_value;
+    o.property_count = 1;
+    FX_FAILS(FERRY_EINVAL, ferry_net_export_onnx(net, "/nowhere/m.onnx", &o));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "properties[0] has no value"));
+    o.properties = NULL;
+    FX_FAILS(FERRY_EINVAL, ferry_net_export_onnx(net, "/nowhere/m.onnx", &o));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "properties is NULL"));
+    ferry_net_close(net);
+    fx_end();
+}
+
 /* Repeated passes, and shapes used before, allocate nothing: the first allocation would fail. */
 static void a_repeated_pass_allocates_nothing(void)
 {
@@ -301,6 +363,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(every_allocation_of_running_may_fail),
     FERRY_TEST(every_allocation_of_loading_may_fail),
     FERRY_TEST(every_allocation_of_saving_may_fail),
+    FERRY_TEST(every_allocation_of_an_export_may_fail),
+    FERRY_TEST(a_property_without_a_key_or_a_value_is_refused),
     FERRY_TEST(a_repeated_pass_allocates_nothing),
 };
 
