@@ -41,17 +41,17 @@ FERRY_API int ferry_image_decode(const void *bytes, size_t size, const char *nam
 /** Options of ferry_image_transform. Zero the structure, then set struct_size and the options. */
 typedef struct ferry_image_transform_options {
     size_t struct_size;    /* sizeof(ferry_image_transform_options) of the caller */
-    int64_t height, width; /* the size after resizing; 0: not resized */
+    int64_t height, width; /* the size after resizing; 0: this axis keeps its size */
     bool cover;            /* keep the aspect ratio, cover that size, crop the excess evenly */
     /**
      * Subtracted: 1 value, 1 per channel, or channels × height × width of the resized image;
      * leading axes of 1 are allowed. NULL: none.
      */
     const ferry_blob *mean;
-    int64_t crop_height, crop_width; /* the size of the crop after that; 0: no crop */
+    int64_t crop_height, crop_width; /* the size of the crop after that; 0: all of this axis */
     const int64_t *crop_at;          /* the first row and column of the crop; NULL: centred */
     bool mirror;                     /* reverse each row */
-    double scale;                    /* multiplies all values; 0 means 1 */
+    double scale;                    /* multiplies all values; finite; 0 means 1 */
     bool swap_rb;                    /* exchange the first and third channel at the end */
 } ferry_image_transform_options;
 
@@ -63,7 +63,8 @@ typedef struct ferry_image_transform_options {
  * of `out`, whose other axes must match. `options` may be NULL.
  *
  * FERRY_ESHAPE, with both shapes, for a mean, a crop or an item that does not match; FERRY_EINVAL
- * for another dtype. `out` is then as before.
+ * for another dtype, an item below −1, a size below 0, a scale that is not finite, and `out` equal
+ * to `image`; FERRY_EOVERFLOW for a size of 2^60 values and more. `out` is then as before.
  */
 FERRY_API int ferry_image_transform(const ferry_blob *image,
                                     const ferry_image_transform_options *options, ferry_blob *out,

@@ -3,8 +3,11 @@
 
 #include <ferry/image.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define MOST_VALUES 0x1p60 /* of a resized picture, so that its bytes can be counted */
 
 /* The state of a picture between two steps, as planes. */
 struct picture {
@@ -90,8 +93,9 @@ static int plan_crop(const ferry_image_transform_options *o, struct plan *plan)
 {
     plan->crop[0] = o->crop_height ? o->crop_height : plan->kept[0];
     plan->crop[1] = o->crop_width ? o->crop_width : plan->kept[1];
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         plan->at[i] = o->crop_at ? o->crop_at[i] : (plan->kept[i] - plan->crop[i]) / 2;
+    for (int i = 0; i < 2; i++)
         if (plan->crop[i] < 0 || plan->at[i] < 0 || plan->crop[i] > plan->kept[i] - plan->at[i])
             return ferry_error_set(FERRY_ESHAPE,
                                    "a crop of %lld x %lld at %lld, %lld from a picture of %lld x "
@@ -99,7 +103,6 @@ static int plan_crop(const ferry_image_transform_options *o, struct plan *plan)
                                    (long long)plan->crop[0], (long long)plan->crop[1],
                                    (long long)plan->at[0], (long long)plan->at[1],
                                    (long long)plan->kept[0], (long long)plan->kept[1]);
-    }
     return FERRY_OK;
 }
 
@@ -111,7 +114,12 @@ static int make_plan(const struct picture *p, const ferry_image_transform_option
     if (o->height < 0 || o->width < 0 || o->height > INT32_MAX || o->width > INT32_MAX)
         return ferry_error_set(FERRY_EINVAL, "a picture cannot be resized to %lld x %lld",
                                (long long)o->height, (long long)o->width);
+    if (!isfinite(o->scale))
+        return ferry_error_set(FERRY_EINVAL, "ferry_image_transform: scale is %g", o->scale);
     plan_resize(p, o, plan);
+    if ((double)p->channels * (double)plan->resized[0] * (double)plan->resized[1] > MOST_VALUES)
+        return ferry_error_set(FERRY_EOVERFLOW, "a picture of %lld x %lld is too large",
+                               (long long)plan->resized[0], (long long)plan->resized[1]);
     plan->scale = o->scale == 0 ? 1 : o->scale;
     plan->mirror = o->mirror != 0;
     plan->swap = o->swap_rb && p->channels >= 3;
@@ -262,11 +270,17 @@ int ferry_image_transform(const ferry_blob *image, const ferry_image_transform_o
     struct picture p = { 0 };
     int err;
 
-    if (!image || !out || (options && options->struct_size < sizeof options->struct_size) ||
-        out == image)
-        return ferry_error_set(
-            FERRY_EINVAL,
-            "ferry_image_transform: NULL, one blob twice, or options without their size");
+    if (!image || !out)
+        return ferry_error_set(FERRY_EINVAL, "ferry_image_transform: %s is NULL",
+                               image ? "out" : "image");
+    if (out == image || item < -1)
+        return ferry_error_set(FERRY_EINVAL, "ferry_image_transform: %s %lld",
+                               item < -1 ? "there is no item" : "out is the image; item",
+                               (long long)item);
+    if (options && options->struct_size < sizeof options->struct_size)
+        return ferry_error_set(FERRY_EINVAL,
+                               "ferry_image_transform: the options' struct_size is %zu",
+                               options->struct_size);
     if ((dtype != FERRY_U8 && dtype != FERRY_F32) || ferry_blob_dtype(out) != FERRY_F32)
         return ferry_error_set(FERRY_EINVAL,
                                "ferry_image_transform: converts U8 or F32 to F32, not %s to %s",

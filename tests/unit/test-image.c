@@ -339,6 +339,12 @@ static void mismatches_are_refused(void)
     FX_FAILS(FERRY_ESHAPE, ferry_image_transform(b, &o, out, 2));
     o.crop_at = (int64_t[]){ 0, 5 };
     FX_FAILS(FERRY_ESHAPE, ferry_image_transform(b, &o, out, 0));
+    for (int i = 0; i < 2; i++) { /* the message has both numbers */
+        o.crop_at = i ? (int64_t[]){ 1, -2 } : (int64_t[]){ -1, 0 };
+        FX_FAILS(FERRY_ESHAPE, ferry_image_transform(b, &o, out, 0));
+        CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), i ? "2 x 2 at 1, -2 from a picture of 4 x"
+                                                            : "2 x 2 at -1, 0 from a picture of"));
+    }
     o.crop_at = NULL;
     o.crop_width = 7;
     FX_FAILS(FERRY_ESHAPE, ferry_image_transform(b, &o, out, 0));
@@ -355,6 +361,44 @@ static void mismatches_are_refused(void)
     ferry_blob_destroy(b);
     ferry_blob_destroy(out);
     ferry_blob_destroy(mean);
+}
+
+static void numbers_out_of_range_are_refused(void)
+{
+    static const double scales[] = { NAN, INFINITY, -INFINITY };
+    ferry_blob *b = plane(), *out = BLOB(FERRY_F32, 1, 1, 2, 2);
+    ferry_image_transform_options o = { .struct_size = sizeof o };
+
+    FX_FAILS(FERRY_EINVAL, ferry_image_transform(b, &o, out, -2));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "item -2"));
+    for (size_t i = 0; i < FERRY_TEST_COUNT(scales); i++) {
+        o.scale = scales[i];
+        FX_FAILS(FERRY_EINVAL, ferry_image_transform(b, &o, out, -1));
+        CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "scale is"));
+    }
+    o.scale = 0;
+    o.height = o.width = INT32_MAX;
+    FX_FAILS(FERRY_EOVERFLOW, ferry_image_transform(b, &o, out, -1));
+    CU_ASSERT_EQUAL(ferry_blob_dim(out, 2), 2); /* as before */
+    ferry_blob_destroy(b);
+    ferry_blob_destroy(out);
+}
+
+static void a_size_of_0_keeps_that_axis(void)
+{
+    ferry_blob *b = plane(), *out = BLOB(FERRY_F32, 1);
+    ferry_image_transform_options o = { .struct_size = sizeof o, .height = 8 };
+
+    FX_OK(ferry_image_transform(b, &o, out, -1));
+    CU_ASSERT_EQUAL(ferry_blob_dim(out, 2), 8);
+    CU_ASSERT_EQUAL(ferry_blob_dim(out, 3), 6);
+    o.height = 0;
+    o.crop_width = 3;
+    FX_OK(ferry_image_transform(b, &o, out, -1));
+    CU_ASSERT_EQUAL(ferry_blob_dim(out, 2), 4);
+    CU_ASSERT_EQUAL(ferry_blob_dim(out, 3), 3);
+    ferry_blob_destroy(b);
+    ferry_blob_destroy(out);
 }
 
 /* ---- without memory -------------------------------------------------------------------------- */
@@ -483,6 +527,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(mean_scale_cover_and_swap_match_opencv),
     FERRY_TEST(the_mean_is_subtracted_before_the_crop),
     FERRY_TEST(mismatches_are_refused),
+    FERRY_TEST(numbers_out_of_range_are_refused),
+    FERRY_TEST(a_size_of_0_keeps_that_axis),
     FERRY_TEST(no_image_is_decoded_above_the_limit),
     FERRY_TEST(every_allocation_of_a_picture_may_fail),
 };
