@@ -76,6 +76,7 @@ int ferry__io_add(struct ferry_io *io, const struct ferry__io_name *name, ferry_
         share_string(io, name->layer_type, former ? former->layer_type : NULL);
     if (!array->entry.name || !array->entry.layer_name || !array->entry.layer_type)
         return ferry_last_error_code();
+    array->entry.struct_size = sizeof(array->entry);
     array->entry.index = io->count++;
     array->entry.dtype = dtype;
     array->entry.diff_dtype = dtype;

@@ -153,7 +153,6 @@ static int add_array(ferry_io_writer *w, const ferry_io_entry *e)
     if (e->rank > 0)
         memcpy(shape, e->shape, (size_t)e->rank * sizeof(*shape));
     array->entry = *e;
-    array->entry.struct_size = 0;
     array->entry.index = w->count++;
     array->entry.name = keep(w, e->name);
     array->entry.layer_type = keep(w, e->layer_type);
@@ -277,7 +276,8 @@ static int enter(ferry_io_writer *w, struct ferry__out_array *array)
         err = w->ops->array(w, array);
     if (!err)
         err = advance(w);
-    w->failed = err;
+    if (err)
+        w->failed = err;
     return err;
 }
 
@@ -286,7 +286,8 @@ static int begin(ferry_io_writer *w)
     int err = w->ops->begin ? w->ops->begin(w) : FERRY_OK;
 
     w->begun = true;
-    w->failed = err;
+    if (err)
+        w->failed = err;
     return err ? err : enter(w, w->first);
 }
 
@@ -324,10 +325,27 @@ static int put(ferry_io_writer *w, const void *values, size_t size)
 {
     int err = w->current->storage ? put_narrow(w, values, size) : put_stored(w, values, size);
 
+    if (!err) {
+        w->left -= size;
+        err = advance(w);
+    }
     if (err)
-        return err;
-    w->left -= size;
-    return advance(w);
+        w->failed = err;
+    return err;
+}
+
+/* A failure that is refused because an earlier one has ended the writer. */
+static int failed_before(const ferry_io_writer *w)
+{
+    return ferry_error_set(w->failed, "%s: an earlier write failed: %s", w->out.shown, w->why);
+}
+
+/* Keeps the message of a failure that ends the writer, for its later calls. */
+static int noted(ferry_io_writer *w, int err)
+{
+    if (w->failed && !*w->why)
+        snprintf(w->why, sizeof(w->why), "%s", ferry_last_error());
+    return err;
 }
 
 static int write_values(ferry_io_writer *w, const void *values, size_t size)
@@ -354,11 +372,10 @@ int ferry_io_writer_write_values(ferry_io_writer *w, const void *values, size_t 
         return ferry_error_set(FERRY_EINVAL, "ferry_io_writer_write_values: %s is NULL",
                                w ? "values" : "the writer");
     if (w->failed)
-        return w->failed;
+        return failed_before(w);
     if (!w->declared)
         return ferry_error_set(FERRY_EINVAL, "%s: no array has been declared", w->out.shown);
-    w->failed = write_values(w, values, size);
-    return w->failed;
+    return noted(w, write_values(w, values, size));
 }
 
 /* ---- blobs ---------------------------------------------------------------------------------- */
@@ -500,7 +517,7 @@ int ferry_io_writer_write(ferry_io_writer *w, const char *name, const ferry_blob
     if (!w || !name || !b)
         return ferry_error_set(FERRY_EINVAL, "ferry_io_writer_write: an argument is NULL");
     if (w->failed)
-        return w->failed;
+        return failed_before(w);
     if (ferry_blob_rank(b) == 0 && ferry_blob_element_count(b) == 0)
         return ferry_error_set(FERRY_EINVAL, "%s: array %.200s: the blob has no shape",
                                w->out.shown, name);
@@ -510,12 +527,13 @@ int ferry_io_writer_write(ferry_io_writer *w, const char *name, const ferry_blob
     e.count = ferry_blob_element_count(b);
     err = next_array(w, &e);
     if (err)
-        return err;
+        return noted(w, err);
     err = send_values(w, b, false);
     if (!err && with_diff)
         err = send_values(w, b, true);
-    w->failed = err;
-    return err;
+    if (err)
+        w->failed = err;
+    return noted(w, err);
 }
 
 /* ---- the end -------------------------------------------------------------------------------- */
@@ -535,7 +553,7 @@ static int complete(ferry_io_writer *w)
     int err = FERRY_OK;
 
     if (w->failed)
-        return w->failed;
+        return failed_before(w);
     if (!w->begun && w->ops->single && w->count == 0)
         return ferry_error_set(FERRY_EINVAL, "%s: %s holds exactly one array, and none was written",
                                w->out.shown, ferry_io_format_name(w->format));

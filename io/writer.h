@@ -113,6 +113,7 @@ struct ferry_io_writer {
     int spool;     /* a file that holds values until the plan is complete; −1: unused */
     uint64_t spooled;
     int failed; /* the first error, after which the file cannot be completed */
+    char why[256]; /* its message; "" before */
 };
 
 /* Reports an array that the format cannot hold: FERRY_EUNSUPPORTED, with its name. */

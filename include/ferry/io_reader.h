@@ -43,14 +43,15 @@ typedef enum ferry_io_format {
  *
  * The strings and the shape belong to the ferry_io and are valid until it is closed. In an entry
  * for ferry_io_writer_declare they belong to the caller. The structure may grow: zero it before you
- * fill it in, and set struct_size. A copy of an entry from ferry also needs struct_size set.
+ * fill it in, and set struct_size. An entry from ferry has the library's, up to which it may be
+ * read and copied, and can be declared as it is.
  *
  * Values of an element type without a ferry_dtype are read as a dtype that represents them exactly:
  * U16 as U32, U64 as I64 (FERRY_EOVERFLOW from 2⁶³ on), I16 as I32, BOOL as U8, F8_E4M3 and F8_E5M2
  * as F16. Arrays of any other type are listed too; reading them is FERRY_EUNSUPPORTED.
  */
 typedef struct ferry_io_entry {
-    size_t struct_size; /* sizeof(ferry_io_entry) of the caller; 0 in entries from ferry */
+    size_t struct_size; /* sizeof(ferry_io_entry) of the caller, or of the library */
     int64_t index;      /* position in the file, from 0 */
     const char *name;   /* "conv1/0" in Caffe's files; a single unnamed array has the file's stem */
     ferry_dtype dtype;

@@ -6,6 +6,12 @@
  * Create a writer, declare or write arrays one after the other, and commit the file. The file
  * appears under its path only at the commit.
  *
+ * Errors: FERRY_EINVAL for NULL, FERRY_ENOMEM, and those that a function names. A call that refuses
+ * its arguments changes nothing. If a write fails otherwise, the writer can only be committed or
+ * aborted: each later write, and the commit, returns that error with its message. libhdf5 does not
+ * report why an allocation failed: for HDF5 that is FERRY_EIO, also from later calls on any HDF5
+ * file, since libhdf5 then stays in an undefined state in the process.
+ *
  * Threads: distinct writers from distinct threads; one writer from one thread at a time.
  */
 #ifndef FERRY_IO_WRITER_H

@@ -331,6 +331,42 @@ static void values_may_be_written_in_pieces(void)
     unlink(in_folder("file"));
 }
 
+/* A refused piece changes nothing; a value that cannot be stored ends the writer. */
+static void a_refused_piece_changes_nothing_and_a_failed_write_ends_the_writer(void)
+{
+    static const int64_t shape[] = { 4 };
+    ferry_io_entry a = { .struct_size = sizeof(a),
+                         .name = "a",
+                         .dtype = FERRY_U32,
+                         .rank = 1,
+                         .shape = shape,
+                         .storage = "U16" };
+    uint32_t good[] = { 1, 2, 3, 4 }, bad[] = { 1, 65536, 3, 4 };
+    ferry_io_writer *w = create("file", FERRY_IO_SAFETENSORS);
+
+    FX_OK(ferry_io_writer_declare(w, &a));
+    FX_FAILS(FERRY_EINVAL, ferry_io_writer_write_values(w, good, 17));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "17 bytes of values where 16 are left"));
+    FX_OK(ferry_io_writer_write_values(w, good, 8));
+    FX_FAILS(FERRY_EINVAL, ferry_io_writer_write_values(w, good, 12));
+    FX_OK(ferry_io_writer_write_values(w, good, 8));
+    FX_FAILS(FERRY_EINVAL, ferry_io_writer_write_values(w, good, 4));
+    FX_OK_FATAL(ferry_io_writer_commit(w));
+    unlink(in_folder("file"));
+
+    w = create("file", FERRY_IO_SAFETENSORS);
+    FX_OK(ferry_io_writer_declare(w, &a));
+    FX_FAILS(FERRY_EOVERFLOW, ferry_io_writer_write_values(w, bad, 16));
+    ferry_error_set(FERRY_EBUSY, "an unrelated failure");
+    FX_FAILS(FERRY_EOVERFLOW, ferry_io_writer_write_values(w, good, 16));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "an earlier write failed: "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "a value is beyond U16"));
+    ferry_error_set(FERRY_EBUSY, "an unrelated failure");
+    FX_FAILS(FERRY_EOVERFLOW, ferry_io_writer_commit(w));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "a value is beyond U16"));
+    CU_ASSERT_EQUAL(access(in_folder("file"), F_OK), -1);
+}
+
 /*
  * An entry of a caller built with another version: `size` bytes of it; the bytes after it are not
  * the caller's.
@@ -369,7 +405,10 @@ static void members_beyond_an_entrys_struct_size_are_zero(void)
     FX_OK_FATAL(ferry_io_entry_at(io, 0, &entry));
     CU_ASSERT_EQUAL(entry->has_diff, 0);
     CU_ASSERT_STRING_EQUAL(entry->name, "a/0");
-    CU_ASSERT_EQUAL(entry->struct_size, 0); /* so that a copy is not declared unchanged */
+    CU_ASSERT_EQUAL(entry->struct_size, sizeof e); /* up to which a program may read */
+    w = create("copy", FERRY_IO_CAFFEMODEL);
+    FX_OK(ferry_io_writer_declare(w, entry)); /* an entry of ferry as it is */
+    ferry_io_writer_abort(w);
     ferry_io_close(io);
     declare_of_size(sizeof(e) + 64);
     w = create("file", FERRY_IO_CAFFEMODEL);
@@ -482,6 +521,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(diffs_and_solver_states_round_trip_in_caffe_formats),
     FERRY_TEST(safetensors_keep_their_metadata_and_unusual_names),
     FERRY_TEST(values_may_be_written_in_pieces),
+    FERRY_TEST(a_refused_piece_changes_nothing_and_a_failed_write_ends_the_writer),
     FERRY_TEST(members_beyond_an_entrys_struct_size_are_zero),
     FERRY_TEST(a_flipped_bit_of_a_stored_member_is_found),
     FERRY_TEST(a_member_with_an_unsupported_compression_is_listed),
