@@ -10,6 +10,8 @@
  * before it.
  *
  * Errors about a text begin with its file, line and column, both from 1: "lenet.prototxt:12:5: …".
+ * FERRY_EINVAL for NULL, except where a comment permits it. Functions that read fields accept a
+ * NULL message as one without fields: counts are 0, values 0 and "", ferry_proto_get_… leave *out.
  *
  * Threads: several threads may read one tree; opening, upgrading and closing need exclusive access.
  * Getters return borrowed values, valid until the tree is closed.

@@ -5,8 +5,9 @@
  * into weights, and the V1 form of older tools. Part of libferrynet.
  *
  * Each function takes a NetParameter in the current form (ferry_proto_upgrade) and needs exclusive
- * access to its tree. FERRY_EINVAL for another message, FERRY_EFORMAT for a net with layers of V0
- * or V1, FERRY_ENOMEM. After a failure the tree can only be closed.
+ * access to its tree; distinct trees may be changed from distinct threads. FERRY_EINVAL for another
+ * message, FERRY_EFORMAT for a net with layers of V0 or V1, FERRY_ENOMEM. After a failure the tree
+ * can only be closed.
  */
 #ifndef FERRY_PROTO_EDIT_H
 #define FERRY_PROTO_EDIT_H

@@ -211,11 +211,21 @@ static bool is_real(unsigned kind)
     return kind == FERRY__PROTO_FLOAT || kind == FERRY__PROTO_DOUBLE;
 }
 
+/* Checks the arguments of a getter. A message of NULL has no fields. */
+static int check_getter(const char *function, const char *field, const void *out)
+{
+    if (field && out)
+        return FERRY_OK;
+    return ferry_error_set(FERRY_EINVAL, "%s: %s is NULL", function, field ? "out" : "field");
+}
+
 int ferry_proto_get_integer(const ferry_proto *p, const char *field, int64_t index, int64_t *out)
 {
     const struct ferry__proto_value *value = value_of(p, field, index);
     const struct ferry__proto_field *known = default_of(p, field);
 
+    if (check_getter("ferry_proto_get_integer", field, out))
+        return FERRY_EINVAL;
     if (value ? !is_integer(value->kind) : known && !is_integer(known->kind))
         return wrong_kind(p, field, index, "an integer");
     if (value)
@@ -230,6 +240,8 @@ int ferry_proto_get_real(const ferry_proto *p, const char *field, int64_t index,
     const struct ferry__proto_value *value = value_of(p, field, index);
     const struct ferry__proto_field *known = default_of(p, field);
 
+    if (check_getter("ferry_proto_get_real", field, out))
+        return FERRY_EINVAL;
     if (value && is_real(value->kind))
         *out = value->as.real;
     else if (value && is_integer(value->kind))
@@ -246,9 +258,12 @@ int ferry_proto_get_real(const ferry_proto *p, const char *field, int64_t index,
 int ferry_proto_get_boolean(const ferry_proto *p, const char *field, int64_t index, int *out)
 {
     const struct ferry__proto_value *value = value_of(p, field, index);
-    int64_t integer = *out;
+    int64_t integer;
     int word = -1;
 
+    if (check_getter("ferry_proto_get_boolean", field, out))
+        return FERRY_EINVAL;
+    integer = *out;
     if (value && value->kind == FERRY__PROTO_WORD) {
         word = ferry__word_to_boolean(value->as.bytes->bytes, value->as.bytes->size);
         if (word < 0)
@@ -268,6 +283,8 @@ int ferry_proto_get_string(const ferry_proto *p, const char *field, int64_t inde
     size_t size;
     const char *text = text_of(p, field, index, &size);
 
+    if (check_getter("ferry_proto_get_string", field, out))
+        return FERRY_EINVAL;
     if (!text && (value_of(p, field, index) || default_of(p, field)))
         return wrong_kind(p, field, index, "a string");
     if (text)

@@ -75,7 +75,12 @@ static int check_match(const char *input, const struct match *m)
 
 static int check_shape(const int64_t *shape, int rank)
 {
-    if (rank < 0 || rank > FERRY_MAX_AXES || (rank > 0 && !shape))
+    if (rank > 0 && rank <= FERRY_MAX_AXES && !shape)
+        return ferry_error_set(FERRY_EINVAL,
+                               "ferry_proto_set_input_shape: shape is NULL, rank is "
+                               "%d",
+                               rank);
+    if (rank < 0 || rank > FERRY_MAX_AXES)
         return ferry_error_set(FERRY_EINVAL, "a shape has 0 to %d dims, not %d", FERRY_MAX_AXES,
                                rank);
     for (int i = 0; i < rank; i++)

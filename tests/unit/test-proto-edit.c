@@ -94,7 +94,7 @@ static void a_shape_that_cannot_be_set_is_an_error(void)
     check_no_shape(one, "x", negative, 1, FERRY_EINVAL, "dim -1");
     check_no_shape(one, "x", large, 1, FERRY_EINVAL, "dim 2147483648");
     check_no_shape(one, "x", dims, 33, FERRY_EINVAL, "not 33");
-    check_no_shape(one, "x", NULL, 1, FERRY_EINVAL, "not 1");
+    check_no_shape(one, "x", NULL, 1, FERRY_EINVAL, "shape is NULL, rank is 1");
     check_no_shape("layers { type: RELU }", "x", dims, 3, FERRY_EFORMAT, "current form");
     check_no_shape("input: 'x' input_dim: [1, 2, 3, 4]", "x", dims, 3, FERRY_EFORMAT,
                    "current form");

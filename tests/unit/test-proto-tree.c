@@ -283,6 +283,37 @@ static void a_value_of_another_kind_is_an_error_with_its_place(void)
     ferry_proto_close(net);
 }
 
+/* A message of NULL has no fields; a getter without a field or a place for the value is refused. */
+static void null_is_a_message_without_fields(void)
+{
+    ferry_proto *net = claimed("layer { name: 'l' }", "acme_param");
+    const char *text = "same";
+    int64_t integer = 7;
+    double real = 7;
+    int on = 7;
+
+    CU_ASSERT_EQUAL(ferry_proto_get_integer(NULL, "num", 0, &integer), FERRY_OK);
+    CU_ASSERT_EQUAL(ferry_proto_get_real(NULL, "num", 0, &real), FERRY_OK);
+    CU_ASSERT_EQUAL(ferry_proto_get_boolean(NULL, "num", 0, &on), FERRY_OK);
+    CU_ASSERT_EQUAL(ferry_proto_get_string(NULL, "num", 0, &text), FERRY_OK);
+    CU_ASSERT(integer == 7 && real == 7 && on == 7 && !strcmp(text, "same"));
+    CU_ASSERT_EQUAL(ferry_proto_integer(NULL, "num", 0), 0);
+    CU_ASSERT_STRING_EQUAL(ferry_proto_string(NULL, "num", 0, NULL), "");
+    CU_ASSERT_EQUAL(ferry_proto_value_count(NULL, "num"), 0);
+
+    CU_ASSERT_EQUAL(ferry_proto_get_integer(net, "num", 0, NULL), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_proto_get_real(net, "num", 0, NULL), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_proto_get_boolean(net, "num", 0, NULL), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_proto_get_string(net, "num", 0, NULL), FERRY_EINVAL);
+    CU_ASSERT_STRING_EQUAL(ferry_last_error(), "ferry_proto_get_string: out is NULL");
+    CU_ASSERT_EQUAL(ferry_proto_get_integer(net, NULL, 0, &integer), FERRY_EINVAL);
+    CU_ASSERT_STRING_EQUAL(ferry_last_error(), "ferry_proto_get_integer: field is NULL");
+    CU_ASSERT_EQUAL(ferry_proto_print(NULL, NULL, 0, NULL), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_proto_serialize(NULL, NULL, 0, NULL), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_proto_upgrade(NULL), FERRY_EINVAL);
+    ferry_proto_close(net);
+}
+
 static void declared_fields_are_not_noted_and_misspelled_ones_are_errors(void)
 {
     ferry_proto *net = claimed("layer { permute_param { order: 1 turn: 2 } }", "permute_param");
@@ -350,6 +381,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(the_number_of_unknown_fields_is_limited),
     FERRY_TEST(fields_that_a_layer_declares_are_kept_unchanged),
     FERRY_TEST(a_value_of_another_kind_is_an_error_with_its_place),
+    FERRY_TEST(null_is_a_message_without_fields),
     FERRY_TEST(declared_fields_are_not_noted_and_misspelled_ones_are_errors),
     FERRY_TEST(files_that_cannot_be_opened_are_reported),
     FERRY_TEST(a_buffer_that_is_too_small_is_reported),
