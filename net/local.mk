@@ -189,6 +189,8 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/window_place.c \
 	%D%/layers/window_place.h \
 	%D%/model/build.c \
+	%D%/model/call.c \
+	%D%/model/call.h \
 	%D%/model/conditions.c \
 	%D%/model/emitted.h \
 	%D%/model/fake.c \

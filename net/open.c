@@ -223,6 +223,57 @@ static int open_net(ferry_net *net, const char *path, const ferry_net_options *o
     return err;
 }
 
+/* The first of `count` strings that is NULL; `count` if there is none. */
+static size_t first_null(const char *const *strings, size_t count)
+{
+    size_t i = 0;
+
+    while (strings && i < count && strings[i])
+        i++;
+    return i;
+}
+
+int ferry__check_strings(const char *function, const char *name, const char *const *strings,
+                         size_t count)
+{
+    size_t i = first_null(strings, count);
+
+    if (i >= count)
+        return 0;
+    if (!strings)
+        return ferry_error_set(FERRY_EINVAL, "%s: %s is NULL, its count is %zu", function, name,
+                               count);
+    return ferry_error_set(FERRY_EINVAL, "%s: %s[%zu] is NULL", function, name, i);
+}
+
+int ferry__check_size(const char *function, size_t size, size_t least)
+{
+    if (size >= least)
+        return 0;
+    return ferry_error_set(FERRY_EINVAL,
+                           "%s: the options' struct_size is %zu, at least %zu is required",
+                           function, size, least);
+}
+
+/* Checks the arguments of ferry_net_open; `o` is the known part of `options`. */
+static int check_arguments(const ferry_device *dev, const char *prototxt,
+                           const ferry_net_options *options, const ferry_net_options *o,
+                           ferry_net *const *out)
+{
+    const char *missing = !dev ? "dev" : !out ? "out" : NULL;
+    int err = options ? ferry__check_size("ferry_net_open", options->struct_size,
+                                          offsetof(ferry_net_options, level))
+                      : 0;
+
+    if (!err && !missing && !prototxt && !o->text)
+        missing = "prototxt";
+    if (!err && missing)
+        err = ferry_error_set(FERRY_EINVAL, "ferry_net_open: %s is NULL", missing);
+    if (!err)
+        err = ferry__check_strings("ferry_net_open", "stages", o->stages, o->stage_count);
+    return err ? err : ferry__check_strings("ferry_net_open", "keep", o->keep, o->keep_count);
+}
+
 int ferry__net_open(ferry_device *dev, const char *prototxt, const ferry_net_options *options,
                     const ferry_proto *over, ferry_net **out)
 {
@@ -234,10 +285,9 @@ int ferry__net_open(ferry_device *dev, const char *prototxt, const ferry_net_opt
     if (options) /* the caller's structure may be from an older or a newer version */
         memcpy(&told, options,
                options->struct_size < sizeof told ? options->struct_size : sizeof told);
-    if (!dev || !out || (options && options->struct_size < offsetof(ferry_net_options, level)) ||
-        (!prototxt && !o->text) || (o->stage_count && !o->stages) || (o->keep_count && !o->keep))
-        return ferry_error_set(FERRY_EINVAL, "ferry_net_open: an argument is NULL, or the options' "
-                                             "struct_size is not set");
+    err = check_arguments(dev, prototxt, options, o, out);
+    if (err)
+        return err;
     net = calloc(1, sizeof *net);
     if (!net)
         return ferry_error_set(FERRY_ENOMEM, "ferry_net_open: no memory");
@@ -370,9 +420,17 @@ int ferry_net_get_layer_info(const ferry_net *net, int index, ferry_net_layer_in
     const struct ferry__program *p;
     const ferry_layer *layer;
 
-    if (!net || !out || out->struct_size < offsetof(ferry_net_layer_info, device) || index < 0 ||
-        index >= net->n_layers)
-        return ferry_error_set(FERRY_EINVAL, "ferry_net_get_layer_info: layer %d", index);
+    if (!net || !out)
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_get_layer_info: %s is NULL",
+                               net ? "out" : "net");
+    if (out->struct_size < offsetof(ferry_net_layer_info, device))
+        return ferry_error_set(FERRY_EINVAL,
+                               "ferry_net_get_layer_info: struct_size is %zu, at least %zu is "
+                               "required",
+                               out->struct_size, offsetof(ferry_net_layer_info, device));
+    if (index < 0 || index >= net->n_layers)
+        return ferry_error_set(FERRY_EINVAL, "net \"%s\": layer %d of %d", net->name, index,
+                               net->n_layers);
     info.struct_size = out->struct_size;
     layer = &net->layers[index];
     p = ferry__stage_of(net, index)->now;

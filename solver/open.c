@@ -4,6 +4,7 @@
 #include "solver/state.h"
 
 #include "net/model/training.h"
+#include "net/open.h"
 #include "net/proto/edit.h"
 
 #include <ferry/op_params.h>
@@ -119,6 +120,27 @@ static int open_solver(ferry_solver *s, const ferry_solver_options *o)
     return err;
 }
 
+/* Checks the arguments of ferry_solver_open; `o` is the known part of `options`. */
+static int check_arguments(const ferry_device *dev, const char *path,
+                           const ferry_solver_options *options, const ferry_solver_options *o,
+                           ferry_solver *const *out)
+{
+    static const char name[] = "ferry_solver_open";
+    const char *missing = !dev ? "dev" : !out ? "out" : NULL;
+    int err =
+        options ? ferry__check_size(name, options->struct_size, sizeof options->struct_size) : 0;
+
+    if (!err && !missing && !path && !o->text)
+        missing = "path";
+    if (!err && missing)
+        err = ferry_error_set(FERRY_EINVAL, "%s: %s is NULL", name, missing);
+    if (!err)
+        err = ferry__check_strings(name, "weights", o->weights, o->weight_count);
+    if (!err)
+        err = ferry__check_strings(name, "stages", o->stages, o->stage_count);
+    return err ? err : ferry__check_strings(name, "keep", o->keep, o->keep_count);
+}
+
 int ferry_solver_open(ferry_device *dev, const char *path, const ferry_solver_options *options,
                       ferry_solver **out)
 {
@@ -130,12 +152,9 @@ int ferry_solver_open(ferry_device *dev, const char *path, const ferry_solver_op
     if (options) /* the caller's structure may be from an older or a newer version */
         memcpy(&logged_at, options,
                options->struct_size < sizeof logged_at ? options->struct_size : sizeof logged_at);
-    if (!dev || !out || (options && logged_at.struct_size < sizeof logged_at.struct_size) ||
-        (!path && !o->text) || (o->stage_count && !o->stages) || (o->weight_count && !o->weights) ||
-        (o->keep_count && !o->keep))
-        return ferry_error_set(
-            FERRY_EINVAL, "ferry_solver_open: an argument is NULL, or the options' struct_size "
-                          "is not set");
+    err = check_arguments(dev, path, options, o, out);
+    if (err)
+        return err;
     s = calloc(1, sizeof *s);
     if (!s)
         return no_memory();

@@ -14,7 +14,7 @@
  *
  * The functions of a type return 0, or record the reason with ferry_layer_error and return a
  * negative FERRY_E… code. Those of one net are called one at a time; those of different nets
- * concurrently.
+ * concurrently. Any other number that a function returns becomes FERRY_EPLUGIN.
  *
  * Errors of the functions below: unless a function names other codes, FERRY_EINVAL for NULL or an
  * index out of range, FERRY_ENOMEM.
@@ -46,9 +46,7 @@ typedef enum ferry_phase {
 #define FERRY_LAYER_LOSS 2u
 /** The shapes of tops depend on the contents of the bottoms: forward reshapes the tops. */
 #define FERRY_LAYER_RESHAPES 4u
-/**
- * The net creates the tops below min_tops that the prototxt does not name. (Caffe: AutoTopBlobs.)
- */
+/** The net creates unnamed tops up to min_tops, which is at most 8. (Caffe: AutoTopBlobs.) */
 #define FERRY_LAYER_AUTO_TOPS 8u
 /** Bottom 1 and further are never differentiated (labels). */
 #define FERRY_LAYER_LABELS 16u
@@ -84,7 +82,7 @@ typedef struct ferry_layer_type {
     int (*prepare)(ferry_layer *layer);
     /** Checks the bottoms' shapes, sets the tops', emits operations; reads no values. Mandatory. */
     int (*reshape)(ferry_layer *layer);
-    /** Computes the tops. May be NULL if operations compute them. */
+    /** Computes the tops. NULL: operations compute them; without any, FERRY_EPLUGIN at open. */
     int (*forward)(ferry_layer *layer);
     /**
      * Computes the diffs of the bottoms for which ferry_layer_propagates is true from those of the
@@ -120,8 +118,9 @@ typedef struct ferry_layer_type {
 
 /**
  * Registers a type. It replaces a type of the same name, also one of ferry's, in nets opened later.
- * The caller keeps the table. FERRY_EINVAL for a type without a name, a reshape or a struct_size;
- * FERRY_ENOMEM. Callable from any thread.
+ * The caller keeps the table. FERRY_EINVAL for a type without a name, a reshape or a struct_size,
+ * with unknown flags, with a state_size above PTRDIFF_MAX / 2, or with a least number of bottoms or
+ * tops above the greatest; FERRY_ENOMEM. Callable from any thread.
  */
 FERRY_API int ferry_layer_register(const ferry_layer_type *type);
 

@@ -8,8 +8,8 @@
  * reports them, and only their operands are copied. Results agree across devices within rounding.
  *
  * Errors: unless a function names other codes, FERRY_EINVAL for NULL or for a structure whose
- * struct_size is not set, FERRY_ENOMEM, FERRY_EDEVICE, FERRY_ELOST, FERRY_EFORKED. Messages name
- * file, line and layer.
+ * struct_size is not set, FERRY_ENOMEM, FERRY_EDEVICE, FERRY_ELOST, FERRY_EFORKED. Messages about
+ * a layer name file, line and layer; others about an open net name file and net.
  *
  * Threads: distinct nets from distinct threads, also if they share weights, as long as no thread
  * writes the weights. One net from one thread at a time, except as the source of ferry_net_share.
@@ -23,8 +23,6 @@
 
 FERRY_BEGIN_DECLS
 
-/** A net. Opaque. */
-typedef struct ferry_net ferry_net;
 /**
  * The arithmetic of a net's convolutions and inner products. BF16 lets a device round their inputs
  * and weights to 8 bits of significand (FERRY_MATH_BF16), or only the weights unless the net runs
@@ -226,7 +224,8 @@ FERRY_API int ferry_net_reshape(ferry_net *net);
 /**
  * Runs the forward pass. Returns after the work is submitted; reading an output waits for it. If
  * out_loss is not NULL, waits and stores the total loss, 0 if there is none. A failure names the
- * layer; inputs and weights are as before, and the net can run again if its device works. [Forward]
+ * layer, or the net where layers share memory; inputs and weights are as before, and the net can
+ * run again if its device works. [Forward]
  */
 FERRY_API int ferry_net_forward(ferry_net *net, double *out_loss);
 

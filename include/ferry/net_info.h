@@ -14,7 +14,7 @@
 
 FERRY_BEGIN_DECLS
 
-/** A net: see net.h. */
+/** A net (net.h). Opaque. */
 typedef struct ferry_net ferry_net;
 
 /** A layer's placement and measurements. Set struct_size; strings live as long as the net. */
@@ -65,10 +65,10 @@ typedef struct ferry_net_layer_info {
 
 /** Values of ferry_net_set_measuring. */
 typedef enum ferry_net_measuring {
-    FERRY_NET_MEASURE_OFF,   /* nothing is measured: layers run together */
-    FERRY_NET_MEASURE_HOST,  /* each layer is run by itself and measured in host time */
-    FERRY_NET_MEASURE_DEVICE /* as FERRY_NET_MEASURE_HOST, and the layer's work is measured on the
-                              * device's clock (profile.h) */
+    FERRY_NET_MEASURE_OFF = 0,   /* nothing is measured: layers run together */
+    FERRY_NET_MEASURE_HOST = 1,  /* each layer is run by itself and measured in host time */
+    FERRY_NET_MEASURE_DEVICE = 2 /* as FERRY_NET_MEASURE_HOST, and the layer's work is measured on
+                                  * the device's clock (profile.h) */
 } ferry_net_measuring;
 
 /** The number of layers, including inserted splits. 0 for NULL. */

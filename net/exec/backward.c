@@ -2,6 +2,7 @@
 /* The backward pass: the items of the programs, from the last layer to the first. */
 #include "net/exec/exec.h"
 #include "net/exec/traced.h"
+#include "net/model/call.h"
 
 #include <ferry/profile.h>
 #include <ferry/status.h>
@@ -172,7 +173,7 @@ static int backward(ferry_net *net, int first, int last)
     if (!err && net->debug)
         err = ferry__debug_params(net);
     net->passes[1] += net->measured && !err;
-    return err;
+    return ferry__net_failed(net, err);
 }
 
 int ferry_net_backward(ferry_net *net)

@@ -2,6 +2,7 @@
 /* Runs one item: an operation of a submission, or a layer's own function. */
 #include "net/exec/exec.h"
 
+#include "net/model/call.h"
 #include "net/segment/segment.h"
 #include "op/operand.h"
 
@@ -116,7 +117,8 @@ int ferry__item_run(struct ferry__submission *s, const struct ferry__program *p,
         return ferry__segment_item_run(item);
     if (item->loss)
         return ferry__loss_add(item->layer, true, &item->layer->early_loss);
-    return item->back ? type->backward(item->layer) : type->forward(item->layer);
+    return item->back ? ferry__layer_call(item->layer, type->backward, "backward")
+                      : ferry__layer_call(item->layer, type->forward, "forward");
 }
 
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ferry_net_reshape: computes shapes, and selects the programs for them. */
 #include "net/exec/exec.h"
+#include "net/model/call.h"
 
 #include <ferry/status.h>
 
@@ -14,5 +15,5 @@ int ferry_net_reshape(ferry_net *net)
     err = ferry__net_reshape(net, 0, net->n_layers - 1);
     for (i = 0; !err && i < net->stage_count; i++)
         err = ferry__stage_choose(net, &net->stages[i]);
-    return err;
+    return ferry__net_failed(net, err);
 }

@@ -3,6 +3,7 @@
 #include "net/exec/exec.h"
 #include "net/exec/traced.h"
 
+#include "net/model/call.h"
 #include "net/segment/segment.h"
 
 #include "op/operation.h"
@@ -35,7 +36,7 @@ static int prepare_layer(ferry_layer *layer)
 
     if (!layer->type->prepare || !params_changed(layer))
         return 0;
-    err = layer->type->prepare(layer);
+    err = ferry__layer_call(layer, layer->type->prepare, "prepare");
     if (err)
         layer->prepared = 0;
     return err;
@@ -272,7 +273,7 @@ static int forward(ferry_net *net, int first, int last, double *out_loss)
     if (!err)
         err = ferry__running_save(net, first, last);
     if (err)
-        return err;
+        return ferry__net_failed(net, err);
     net->in_parts |= net->debug || first > 0 || last < net->n_layers - 1;
     net->traced = ferry_trace_is_on();
     err = run_stages(net, first, last);
@@ -280,7 +281,7 @@ static int forward(ferry_net *net, int first, int last, double *out_loss)
     if (!err && out_loss)
         err = loss_of(net, first, last, &loss);
     if (err)
-        return ferry__running_restore(net, first, last, err);
+        return ferry__net_failed(net, ferry__running_restore(net, first, last, err));
     net->forwarded = true;
     if (out_loss)
         *out_loss = loss;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Builds a net from a graph: creates layers, blobs and shapes in order and logs Caffe's lines. */
+#include "net/model/call.h"
 #include "net/model/graph.h"
 #include "net/model/place.h"
 #include "net/model/state.h"
@@ -225,7 +226,7 @@ static int set_up(struct building *b, ferry_layer *layer)
 
     layer->set_up = true;
     if (layer->type->setup)
-        err = ferry__layer_misfit(layer, layer->type->setup(layer));
+        err = ferry__layer_misfit(layer, ferry__layer_call(layer, layer->type->setup, "setup"));
     if (!err && ferry_proto_value_count(layer->message, "param") > layer->n_params)
         err = ferry_layer_error(layer, FERRY_EFORMAT,
                                 "it has %d blobs of parameters and %d `param`s", layer->n_params,

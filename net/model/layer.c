@@ -261,8 +261,12 @@ int ferry_layer_alias(ferry_layer *layer, int top, int bottom)
 {
     ferry_blob *to = ferry_layer_top_at(layer, top), *from = ferry_layer_bottom_at(layer, bottom);
 
+    if (!layer)
+        return ferry_error_set(FERRY_EINVAL, "ferry_layer_alias: layer is NULL");
     if (!to || !from)
-        return ferry_error_set(FERRY_EINVAL, "ferry_layer_alias: top %d, bottom %d", top, bottom);
+        return ferry_layer_error(layer, FERRY_EINVAL,
+                                 "ferry_layer_alias: top %d of %d, bottom %d of %d", top,
+                                 layer->n_tops, bottom, layer->n_bottoms);
     if (ferry_blob_element_count(to) != ferry_blob_element_count(from)) {
         char shape[160] = "";
 
@@ -365,10 +369,14 @@ int ferry_layer_emit(ferry_layer *layer, const ferry_op_desc *op, const ferry_la
 {
     struct ferry__net_op *new;
     uint32_t i;
-    int err = ferry_op_desc_check(op);
+    int err;
 
     if (!layer)
-        return ferry_error_set(FERRY_EINVAL, "ferry_layer_emit: NULL layer");
+        return ferry_error_set(FERRY_EINVAL, "ferry_layer_emit: layer is NULL");
+    err = ferry_op_desc_check(op);
+    if (!err && ((op->n_in && !in) || (op->n_out && !out)))
+        return ferry_layer_error(layer, FERRY_EINVAL, "ferry_layer_emit: %s is NULL",
+                                 op->n_in && !in ? "in" : "out");
     if (err) {
         char why[512];
 
@@ -416,7 +424,7 @@ int ferry__layer_failed(const ferry_layer *layer, int err)
     snprintf(quoted, sizeof quoted, strlen(layer->name) > 150 ? "\"%.150s" : "\"%s\"", layer->name);
     if (strstr(why, quoted))
         return err;
-    return ferry_error_set(err, "layer \"%s\" (%s): %s", layer->name, layer->type->name, why);
+    return ferry_layer_error(layer, err, "%s", why);
 }
 
 /* Appends a text such as "bottom 0 is 2 3 (6)" to a message, unless it is there. */

@@ -127,10 +127,14 @@ int ferry_layer_declare_param(ferry_layer *layer, const ferry_layer_param *param
     struct ferry__net_param *p;
     int err;
 
-    if (!layer || !param || param->struct_size < offsetof(ferry_layer_param, filler))
-        return ferry_error_set(FERRY_EINVAL,
-                               "ferry_layer_declare_param: the argument is NULL, or struct_size is "
-                               "not set");
+    if (!layer || !param)
+        return ferry_error_set(FERRY_EINVAL, "ferry_layer_declare_param: %s is NULL",
+                               layer ? "param" : "layer");
+    if (param->struct_size < offsetof(ferry_layer_param, filler))
+        return ferry_layer_error(layer, FERRY_EINVAL,
+                                 "ferry_layer_declare_param: struct_size is %zu, at least %zu is "
+                                 "required",
+                                 param->struct_size, offsetof(ferry_layer_param, filler));
     memcpy(&given, param, param->struct_size < sizeof given ? param->struct_size : sizeof given);
     p = append(layer);
     if (!p)

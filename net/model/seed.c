@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reseeding the random numbers of an open net. */
+#include "net/model/call.h"
 #include "net/model/state.h"
 
 #include <ferry/status.h>
@@ -13,8 +14,8 @@ static int seed_layer(ferry_layer *layer)
     if (!layer->type->seed || !layer->type->position || !layer->type->seek)
         return 0;
     position = layer->type->position(layer);
-    err = layer->type->seed(layer);
-    return err ? err : layer->type->seek(layer, position);
+    err = ferry__layer_call(layer, layer->type->seed, "seed");
+    return err ? err : ferry__layer_seek(layer, position);
 }
 
 int ferry_net_seed(ferry_net *net, uint64_t seed)

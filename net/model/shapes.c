@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reshapes tops to follow the shapes of the inputs. */
+#include "net/model/call.h"
 #include "net/model/state.h"
 #include "net/layers/layers.h"
 
@@ -85,6 +86,28 @@ static int share_aliases(ferry_layer *layer)
     return err;
 }
 
+/* Whether something computes top `index`: forward, operations, its bottom or the program. */
+static bool is_computed(const ferry_layer *layer, int index)
+{
+    return layer->type->forward || layer->forward.count || layer->alias[index] >= 0 ||
+           layer->type->flags & FERRY_LAYER_INPUT || ferry_layer_is_in_place(layer, index) ||
+           !ferry_blob_element_count(ferry_layer_top_at(layer, index));
+}
+
+static int check_tops(const ferry_layer *layer)
+{
+    int i;
+
+    for (i = 0; i < layer->n_tops; i++)
+        if (!is_computed(layer, i))
+            return ferry_layer_error(
+                layer, FERRY_EPLUGIN,
+                "nothing computes top %d: the type has no forward, and reshape "
+                "emitted no operations",
+                i);
+    return 0;
+}
+
 static int reshape_layer(ferry_layer *layer)
 {
     int err;
@@ -92,8 +115,10 @@ static int reshape_layer(ferry_layer *layer)
     ferry__layer_forget(layer);
     layer->fresh = true;
     layer->net->shaping = true;
-    err = ferry__layer_misfit(layer, layer->type->reshape(layer));
+    err = ferry__layer_misfit(layer, ferry__layer_call(layer, layer->type->reshape, "reshape"));
     layer->net->shaping = false;
+    if (!err)
+        err = check_tops(layer);
     if (!err)
         err = ferry__layer_failed(layer, share_aliases(layer));
     layer->fresh = err != 0;

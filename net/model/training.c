@@ -2,6 +2,7 @@
 /* Access to a net for the solver. */
 #include "net/model/training.h"
 
+#include "net/model/call.h"
 #include "net/model/fake.h"
 #include "net/model/state.h"
 
@@ -71,7 +72,7 @@ int ferry__training_seek(ferry_net *net, int layer, uint64_t position)
 
     if (!l->type->seek)
         return ferry_layer_error(l, FERRY_EINVAL, "it reads no records");
-    return l->type->seek(l, position);
+    return ferry__layer_seek(l, position);
 }
 
 bool ferry__training_carried_at(const ferry_net *net, int layer, int index, ferry_blob **out)

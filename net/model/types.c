@@ -129,13 +129,55 @@ static const ferry_layer_type *whole(const ferry_layer_type *type)
     return &g->type;
 }
 
-int ferry_layer_register(const ferry_layer_type *type)
+#define ALL_FLAGS                                                                             \
+    (FERRY_LAYER_IN_PLACE | FERRY_LAYER_LOSS | FERRY_LAYER_RESHAPES | FERRY_LAYER_AUTO_TOPS | \
+     FERRY_LAYER_LABELS | FERRY_LAYER_FORWARD_ONLY | FERRY_LAYER_PAIRS | FERRY_LAYER_INPUT |  \
+     FERRY_LAYER_EMPTY_BACKWARD)
+
+/* The number of tops that a net can create for one layer (ferry__net_build). */
+#define MOST_AUTO_TOPS 8
+
+static bool is_range(int min, int max)
 {
-    int err;
+    return min >= -1 && max >= -1 && (max < 0 || min <= max);
+}
+
+/* The reason why a type with struct_size, name and reshape cannot be used; NULL: it can. */
+static const char *fault_of(const ferry_layer_type *type)
+{
+    if (type->flags & ~(uint32_t)ALL_FLAGS)
+        return "unknown flags";
+    if (type->state_size > PTRDIFF_MAX / 2)
+        return "a state_size without limit";
+    if (!is_range(type->min_bottoms, type->max_bottoms))
+        return "min_bottoms and max_bottoms that no layer satisfies";
+    if (!is_range(type->min_tops, type->max_tops))
+        return "min_tops and max_tops that no layer satisfies";
+    if (type->flags & FERRY_LAYER_AUTO_TOPS && type->min_tops > MOST_AUTO_TOPS)
+        return "FERRY_LAYER_AUTO_TOPS for more than 8 tops";
+    return NULL;
+}
+
+static int check_type(const ferry_layer_type *type)
+{
+    const char *fault;
 
     if (!type || type->struct_size < LEAST_TYPE || !type->name || !type->name[0] || !type->reshape)
         return ferry_error_set(FERRY_EINVAL,
                                "ferry_layer_register: a type without struct_size, name or reshape");
+    fault = fault_of(type);
+    if (fault)
+        return ferry_error_set(FERRY_EINVAL, "ferry_layer_register: type \"%s\" has %s", type->name,
+                               fault);
+    return 0;
+}
+
+int ferry_layer_register(const ferry_layer_type *type)
+{
+    int err = check_type(type);
+
+    if (err)
+        return err;
     pthread_once(&own_types, add_own);
     pthread_mutex_lock(&types.lock);
     type = whole(type);

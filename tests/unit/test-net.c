@@ -467,6 +467,47 @@ static void null_and_sizeless_arguments_are_refused(void)
     ferry_net_close(NULL);
 }
 
+/* The message names the argument, the member or the size. */
+static void a_refused_argument_is_named(void)
+{
+    const char *const holes[] = { "x", NULL };
+    const char *const one[] = { NULL };
+    const struct {
+        ferry_net_options o;
+        const char *says;
+    } bad[] = {
+        { { .struct_size = 4 }, "ferry_net_open: the options' struct_size is 4, at least" },
+        { { .struct_size = sizeof bad[0].o, .keep = holes, .keep_count = 2 },
+          "ferry_net_open: keep[1] is NULL" },
+        { { .struct_size = sizeof bad[0].o, .stages = one, .stage_count = 1 },
+          "ferry_net_open: stages[0] is NULL" },
+        { { .struct_size = sizeof bad[0].o, .keep_count = 2 },
+          "ferry_net_open: keep is NULL, its count is 2" },
+    };
+    ferry_net_layer_info info = { .struct_size = 0 };
+    ferry_net *net = NULL;
+
+    for (size_t i = 0; i < FERRY_TEST_COUNT(bad); i++) {
+        FX_FAILS(FERRY_EINVAL, ferry_net_open(fx_device(), "x", &bad[i].o, &net));
+        CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), bad[i].says));
+    }
+    FX_FAILS(FERRY_EINVAL, ferry_net_open(fx_device(), NULL, NULL, &net));
+    CU_ASSERT_STRING_EQUAL(ferry_last_error(), "ferry_net_open: prototxt is NULL");
+    FX_FAILS(FERRY_EINVAL, ferry_net_open(NULL, "x", NULL, &net));
+    CU_ASSERT_STRING_EQUAL(ferry_last_error(), "ferry_net_open: dev is NULL");
+    CU_ASSERT_PTR_NULL(net);
+    FX_FAILS(FERRY_EINVAL, ferry_net_get_layer_info(NULL, 0, &info));
+    CU_ASSERT_STRING_EQUAL(ferry_last_error(), "ferry_net_get_layer_info: net is NULL");
+    net = open_text(chain);
+    FX_FAILS(FERRY_EINVAL, ferry_net_get_layer_info(net, 0, &info));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "struct_size is 0, at least"));
+    info.struct_size = sizeof info;
+    FX_FAILS(FERRY_EINVAL, ferry_net_get_layer_info(net, -1, &info));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "layer -1 of "));
+    ferry_net_close(net);
+    fx_end();
+}
+
 /* ---- structures of those who were compiled when there was less in them ----------------------- */
 
 static int short_setup(ferry_layer *layer)
@@ -559,6 +600,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(many_layers_of_a_file_are_reported_once_each),
     FERRY_TEST(an_input_of_another_rank_is_refused_and_the_next_one_runs),
     FERRY_TEST(null_and_sizeless_arguments_are_refused),
+    FERRY_TEST(a_refused_argument_is_named),
 };
 
 int main(int argc, char **argv)

@@ -307,6 +307,35 @@ static void an_unwritable_prefix_is_reported_at_once(void)
     fx_end();
 }
 
+static void a_refused_argument_is_named(void)
+{
+    const char *const holes[] = { "x", NULL };
+    const struct {
+        ferry_solver_options o;
+        const char *says;
+    } bad[] = {
+        { { .struct_size = 1 }, "ferry_solver_open: the options' struct_size is 1, at least" },
+        { { .struct_size = sizeof bad[0].o, .weights = holes, .weight_count = 2 },
+          "ferry_solver_open: weights[1] is NULL" },
+        { { .struct_size = sizeof bad[0].o, .stages = holes, .stage_count = 2 },
+          "ferry_solver_open: stages[1] is NULL" },
+        { { .struct_size = sizeof bad[0].o, .keep = holes, .keep_count = 2 },
+          "ferry_solver_open: keep[1] is NULL" },
+        { { .struct_size = sizeof bad[0].o, .weight_count = 1 },
+          "ferry_solver_open: weights is NULL, its count is 1" },
+    };
+    ferry_solver *s = NULL;
+
+    for (size_t i = 0; i < FERRY_TEST_COUNT(bad); i++) {
+        FX_FAILS(FERRY_EINVAL, ferry_solver_open(fx_device(), "x", &bad[i].o, &s));
+        CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), bad[i].says));
+    }
+    FX_FAILS(FERRY_EINVAL, ferry_solver_open(fx_device(), "x", NULL, NULL));
+    CU_ASSERT_STRING_EQUAL(ferry_last_error(), "ferry_solver_open: out is NULL");
+    CU_ASSERT_PTR_NULL(s);
+    fx_end();
+}
+
 static void null_arguments_are_refused(void)
 {
     ferry_solver_options o = { .struct_size = 1 };
@@ -474,6 +503,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(learning_rate_policies_give_their_rates),
     FERRY_TEST(invalid_solver_texts_are_refused_with_their_position),
     FERRY_TEST(an_unwritable_prefix_is_reported_at_once),
+    FERRY_TEST(a_refused_argument_is_named),
     FERRY_TEST(null_arguments_are_refused),
     FERRY_TEST(a_nan_loss_is_reported_once_and_training_continues),
     FERRY_TEST(a_request_or_a_callback_stops_the_solver),

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Calls of the functions of layer types, whose results are checked. */
+#include "net/model/call.h"
+#include "net/model/state.h"
+
+#include <ferry/status.h>
+
+#include <stdio.h>
+#include <string.h>
+
+/* The thread's latest failure before a call, in which the function may record its own. */
+struct before {
+    int code;
+    char line[1024];
+};
+
+/* Removes the latest failure, so that one of the call can be distinguished. */
+static void set_aside(struct before *b)
+{
+    b->code = ferry_last_error_code();
+    if (b->code == FERRY_OK)
+        return;
+    snprintf(b->line, sizeof b->line, "%s", ferry_last_error());
+    ferry_error_set(FERRY_OK, "%s", "");
+}
+
+static bool is_code(int result)
+{
+    switch (result) {
+#define IS_CODE(name, value, text) case FERRY_##name:
+        FERRY_STATUS_LIST(IS_CODE)
+#undef IS_CODE
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The error of a result that is not 0. */
+static int failed(const ferry_layer *layer, const char *function, int result)
+{
+    bool has_line = ferry_last_error_code() != FERRY_OK;
+
+    if (!is_code(result))
+        return ferry_layer_error(layer, FERRY_EPLUGIN, "%s returned %d, which is not a code%s%s",
+                                 function, result, has_line ? ": " : "",
+                                 has_line ? ferry_last_error() : "");
+    if (!has_line)
+        return ferry_layer_error(layer, result, "%s failed without a message: %s", function,
+                                 ferry_strerror(result));
+    return result;
+}
+
+static int end(const ferry_layer *layer, const char *function, const struct before *b, int result)
+{
+    if (result)
+        return failed(layer, function, result);
+    if (b->code != FERRY_OK && ferry_last_error_code() == FERRY_OK)
+        ferry_error_set(b->code, "%s", b->line);
+    return 0;
+}
+
+int ferry__net_failed(const ferry_net *net, int err)
+{
+    const char *why = ferry_last_error();
+
+    if (!err || strstr(why, "layer \"") || strstr(why, "net \""))
+        return err;
+    return ferry_proto_error(net->proto, NULL, 0, err, "net \"%s\": %s", net->name, why);
+}
+
+int ferry__layer_call(ferry_layer *layer, int (*function)(ferry_layer *), const char *name)
+{
+    struct before b;
+
+    set_aside(&b);
+    return end(layer, name, &b, function(layer));
+}
+
+int ferry__layer_seek(ferry_layer *layer, uint64_t position)
+{
+    struct before b;
+
+    set_aside(&b);
+    return end(layer, "seek", &b, layer->type->seek(layer, position));
+}
