@@ -116,7 +116,7 @@ endif
 
 libferryio_la_SOURCES =
 libferryio_la_LIBADD = %D%/libferryioobjs.la libferry.la
-libferryio_la_LDFLAGS = -version-info 1:0:0 -no-undefined $(Z_DEFS) $(VERSION_FLAGS)
+libferryio_la_LDFLAGS = -version-info 1:0:0 -no-undefined $(Z_DEFS) $(Z_NODELETE) $(VERSION_FLAGS)
 EXTRA_libferryio_la_DEPENDENCIES = $(VERSION_MAP)
 
 EXTRA_DIST += %D%/README.md common/README.md

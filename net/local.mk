@@ -346,7 +346,7 @@ NET_ROOMS = solver/libferrysolverobjs.la %D%/libferrynetobjs.la op/libferryopobj
 
 libferrynet_la_SOURCES =
 libferrynet_la_LIBADD = $(NET_ROOMS) libferryio.la libferry.la $(CORE_SYSTEM_LIBS) -lm
-libferrynet_la_LDFLAGS = -version-info 0:0:0 -no-undefined $(Z_DEFS) $(VERSION_FLAGS)
+libferrynet_la_LDFLAGS = -version-info 0:0:0 -no-undefined $(Z_DEFS) $(Z_NODELETE) $(VERSION_FLAGS)
 EXTRA_libferrynet_la_DEPENDENCIES = $(VERSION_MAP)
 
 EXTRA_DIST += %D%/proto/caffe-messages.py
