@@ -31,6 +31,7 @@ struct amx_config {
     uint16_t row_bytes[16];
     uint8_t rows[16];
 };
+_Static_assert(sizeof(struct amx_config) == 64, "the bytes that LDTILECFG reads");
 
 static void set_shape(struct amx_config *c, int at, int64_t rows, int64_t row_bytes)
 {
