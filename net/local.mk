@@ -255,6 +255,9 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/passes/collect.c \
 	%D%/passes/copies.c \
 	%D%/passes/differentiate.c \
+	%D%/passes/divide.c \
+	%D%/passes/divide.h \
+	%D%/passes/divide_cost.c \
 	%D%/passes/fold.c \
 	%D%/passes/fold.h \
 	%D%/passes/fold_weights.c \

@@ -414,6 +414,17 @@ static const char *weights_of(const ferry_layer *layer)
     return ferry_dtype_name(halves ? ferry_blob_dtype(halves) : FERRY_F32);
 }
 
+/* The images of the sub-batches in which a layer's first operation runs; 0: the whole batch. */
+static int64_t sub_batch_of(const ferry_layer *layer, const struct ferry__program *p)
+{
+    int i;
+
+    for (i = first_of(p, layer, false); i >= 0; i = p->items[i].next)
+        if (p->items[i].division && !p->items[i].dropped)
+            return ferry__chains_most(&p->divisions[p->items[i].division - 1].chains);
+    return 0;
+}
+
 int ferry_net_get_layer_info(const ferry_net *net, int index, ferry_net_layer_info *out)
 {
     ferry_net_layer_info info = { 0 };
@@ -449,6 +460,7 @@ int ferry_net_get_layer_info(const ferry_net *net, int index, ferry_net_layer_in
     info.backward_precision = precision_of(p ? p->back : NULL, first_of(p, layer, true));
     info.weights = weights_of(layer);
     info.segment = p ? ferry__segment_of_layer(p, index) : 0;
+    info.sub_batch = sub_batch_of(layer, p);
     memcpy(out, &info, info.struct_size < sizeof info ? info.struct_size : sizeof info);
     return 0;
 }

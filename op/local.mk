@@ -4,6 +4,8 @@
 noinst_LTLIBRARIES += %D%/libferryopobjs.la
 
 %C%_libferryopobjs_la_SOURCES = \
+	%D%/chain.c \
+	%D%/chain.h \
 	%D%/check.c \
 	%D%/check_backward.c \
 	%D%/check_kinds.c \

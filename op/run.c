@@ -200,6 +200,11 @@ void ferry__run_end(struct ferry__run *r)
         ferry_memory_release(r->constants[i]);
 }
 
+int ferry__run_enqueue(struct ferry__run *r, void *ctx, void *queue)
+{
+    return enqueue(ctx, queue, r);
+}
+
 int ferry__run_submit(struct ferry__run *r, ferry_queue *q, ferry_ref workspace)
 {
     r->workspace = workspace;

@@ -9,6 +9,17 @@
 #include "op/places.h"
 #include "op/plan.h"
 
+/* The distance of references to an operand, in bytes. */
+struct ferry__shift {
+    int64_t image, chain; /* from one image to the next, and from one chain to the next */
+};
+
+/* How a run is repeated by chains (op/chain.h). */
+struct ferry__chained {
+    int64_t images; /* of the sub-batches that it computes; 0: the run is not in chains */
+    struct ferry__shift in[FERRY_OP_INPUTS], out[FERRY_OP_OUTPUTS];
+};
+
 struct ferry__run {
     const void *who; /* see struct ferry__submission */
     ferry_operation *operation;
@@ -21,6 +32,7 @@ struct ferry__run {
     uint32_t skipped; /* bit i: of input i only the packed form was accessed */
     uint32_t taken;   /* the number of outputs that were accessed for writing */
     int64_t done;     /* the number of entries that were called, and are not called again */
+    struct ferry__chained chained; /* set by ferry__submission_add_chained */
 };
 
 /*
@@ -38,5 +50,8 @@ void ferry__run_end(struct ferry__run *r);
  * call continues with the step that failed.
  */
 int ferry__run_submit(struct ferry__run *r, ferry_queue *q, ferry_ref workspace);
+
+/* Calls the entries of a run whose `workspace` is set; for a chain, on its thread. */
+int ferry__run_enqueue(struct ferry__run *r, void *ctx, void *queue);
 
 #endif

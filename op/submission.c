@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "op/submission.h"
 
+#include "op/chain.h"
 #include "op/operand.h"
 #include "op/operation.h"
 #include "op/run.h"
@@ -80,6 +81,18 @@ int ferry__submission_add(struct ferry__submission *s, ferry_operation *o, ferry
     return 0;
 }
 
+int ferry__submission_add_chained(struct ferry__submission *s, ferry_operation *o, ferry_queue *q,
+                                  const ferry_operation_args *args,
+                                  const struct ferry__chained *chained)
+{
+    size_t before = s->n_runs;
+    int err = ferry__submission_add(s, o, q, args);
+
+    if (!err && s->n_runs > before)
+        s->runs[before].chained = *chained;
+    return err;
+}
+
 static uint64_t operand_bytes(const ferry_op_desc *op)
 {
     uint64_t bytes = 0;
@@ -107,6 +120,25 @@ static void count_all(const struct ferry__submission *s, size_t n)
 
     for (i = 0; i < n; i++)
         count(s->runs[i].operation);
+}
+
+/* The bytes of temporary memory and workspace of a chain, with its alignment. */
+static uint64_t chain_space(const struct ferry__submission *s)
+{
+    return (s->space + 63) / 64 * 64;
+}
+
+/* Submits the runs as chains, once: a chain may have written in place before the failure. */
+static int submit_chains(struct ferry__submission *s, ferry_ref workspace, size_t *next)
+{
+    size_t failed;
+    int err = ferry__chains_submit(s->chains, s->runs, s->n_runs, s->queue, workspace,
+                                   chain_space(s), &failed);
+
+    *next = s->n_runs;
+    if (err && failed < s->n_runs)
+        s->failed = s->runs[failed].who;
+    return err;
 }
 
 /* Submits the runs from *next on; after a failure *next is the run that failed. */
@@ -187,7 +219,7 @@ static int submit_and_note(struct ferry__submission *s, ferry_ref workspace, siz
 
     if (err)
         return err;
-    err = submit_list(s, workspace, next);
+    err = s->chains ? submit_chains(s, workspace, next) : submit_list(s, workspace, next);
     late = ferry_queue_end(s->queue, &event);
     if (event) /* without an event the work is already complete */
         use_constants(s);
@@ -239,7 +271,9 @@ static int submit(struct ferry__submission *s)
     if (!s->queue)
         return submit_without_queue(s);
     if (s->space)
-        err = ferry__workspace_take(s->queue, s->space, &w, &workspace);
+        err = ferry__workspace_take(s->queue,
+                                    s->chains ? s->chains->count * chain_space(s) : s->space, &w,
+                                    &workspace);
     if (!err)
         err = s->host ? submit_runs(s, workspace, &next) : submit_or_make_room(s, workspace, &next);
     count_all(s, next);

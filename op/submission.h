@@ -9,6 +9,8 @@
 
 #include "op/repeat.h"
 
+struct ferry__chained;
+struct ferry__chains;
 struct ferry_operation;
 struct ferry_operation_args;
 
@@ -23,6 +25,7 @@ struct ferry__submission {
     uint64_t space;                 /* the largest temporary memory and workspace of its runs */
     struct ferry__repeats *repeats; /* the lists that record these runs; owned by the caller. NULL:
                                      * no lists */
+    const struct ferry__chains *chains; /* the chains that its runs belong to; NULL: to none */
     const void *who; /* identifies the owner of the runs to be added; set by the caller */
     const void
         *failed; /* the owner of the run at which the latest submission failed; NULL: none, or
@@ -41,6 +44,14 @@ void ferry__submission_init(struct ferry__submission *s, struct ferry__run *runs
  */
 int ferry__submission_add(struct ferry__submission *s, struct ferry_operation *o,
                           ferry_queue *q, const struct ferry_operation_args *args);
+
+/*
+ * As ferry__submission_add, for a submission with `chains`, which has room for all of its runs and
+ * uses. A run that fails is not repeated.
+ */
+int ferry__submission_add_chained(struct ferry__submission *s, struct ferry_operation *o,
+                                  ferry_queue *q, const struct ferry_operation_args *args,
+                                  const struct ferry__chained *chained);
 
 /*
  * Submits the added runs, records its event as a use of all their memories, and empties the

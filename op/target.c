@@ -13,12 +13,13 @@
 static const char host_plugin[] = "cpu";
 
 /*
- * Checks that the table has the entries of every minor version, and begin, end and forget either
- * all or not at all.
+ * Checks that the table has the entries of every minor version, and begin, end and forget, and
+ * chains and run_chains, either all or not at all.
  */
-static bool is_whole(const ferry_op_table *t, bool lists)
+static bool is_whole(const ferry_op_table *t, bool lists, bool chains)
 {
-    if (lists && (!t->begin || !t->end || !t->forget))
+    if ((lists && (!t->begin || !t->end || !t->forget)) ||
+        (chains && (!t->chains || !t->run_chains)))
         return false;
     return t->struct_size >= offsetof(ferry_op_table, begin) && t->query && t->create &&
            t->prepare && t->run && t->destroy;
@@ -28,6 +29,12 @@ static bool has_lists(const ferry_op_table *t)
 {
     return t->struct_size >= offsetof(ferry_op_table, forget) + sizeof t->forget &&
            (t->begin || t->end || t->forget);
+}
+
+static bool has_chains(const ferry_op_table *t)
+{
+    return t->struct_size >= offsetof(ferry_op_table, run_chains) + sizeof t->run_chains &&
+           (t->chains || t->run_chains);
 }
 
 /*
@@ -49,11 +56,12 @@ int ferry__target_own(ferry_device *dev, struct ferry__target *out)
 
     if (err)
         return err;
-    if (!is_whole(table, has_lists(table)))
+    if (!is_whole(table, has_lists(table), has_chains(table)))
         return ferry_error_set(FERRY_EPLUGIN, "%s: its table \"%s\" lacks an entry",
                                ferry_device_name(dev), FERRY_OP_EXTENSION);
     *out = (struct ferry__target){ .table = table, .ctx = ctx, .device = dev };
     out->lists = has_lists(table);
+    out->chains = has_chains(table) && !out->lists;
     out->alignment = ferry_device_get_properties(dev)->offset_alignment;
     out->temporary = temporary_of(dev);
     out->largest = ferry_device_get_properties(dev)->max_binding;

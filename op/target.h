@@ -26,6 +26,7 @@ struct ferry__target {
                            * 0: no limit */
     bool host;            /* operands are host pointers, accessed as the host's copies */
     bool lists;           /* the table has begin, end and forget */
+    bool chains;          /* the table has chains and run_chains, and no lists */
     ferry_memory
         *keeper; /* a memory of 0 bytes that retains `device`, for a host target; otherwise NULL */
 };

@@ -23,6 +23,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/kernels_impl.h \
 	%D%/memory.c \
 	%D%/op/amx.h \
+	%D%/op/chains.c \
 	%D%/op/columns.c \
 	%D%/op/columns_impl.h \
 	%D%/op/convolution.c \

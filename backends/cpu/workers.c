@@ -313,6 +313,11 @@ void workers_limit(unsigned threads)
     most_threads = threads;
 }
 
+unsigned workers_get_limit(void)
+{
+    return most_threads;
+}
+
 /* Frees a pool without threads. After a fork its lock may be in use for ever, and stays. */
 static void free_pool(struct pool *p)
 {

@@ -49,6 +49,8 @@ void workers_destroy(struct workers *w);
 unsigned workers_threads(const struct workers *w);
 /* Limits the threads of the loops that the calling thread runs from now on; 0: no limit. */
 void workers_limit(unsigned threads);
+/* The limit of the calling thread; 0: none. */
+unsigned workers_get_limit(void);
 
 /*
  * Makes the loops that the calling thread runs from now on run on this thread alone, task after

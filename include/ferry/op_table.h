@@ -116,6 +116,20 @@ typedef struct ferry_op_list {
 /** begin has submitted the whole list from a recording. ferry calls neither run nor end. */
 #define FERRY_OP_LIST_REPLAYED 2u
 
+/**
+ * The processors that chains of runs are divided among, and their caches. ferry sets struct_size
+ * and zeroes the rest before the call.
+ */
+typedef struct ferry_op_chains {
+    uint32_t struct_size;
+    uint32_t count;      /* chains that run at once; 0: chains gain nothing on this device */
+    uint64_t own_bytes;  /* the cache of each chain's processor alone */
+    uint64_t shared_bytes; /* the part of the cache of all these processors that may be expected */
+} ferry_op_chains;
+
+/** Runs chain `index`; called once for each. 0, or the failure of one of its runs. */
+typedef int (*ferry_op_chain_fn)(void *arg, uint32_t index);
+
 /** A flag of the table: query decides about integer arithmetic (op_params.h). Since 1.2. */
 #define FERRY_OP_INTEGERS 1u
 /** A flag of the table: query decides about half weights (op_params.h). Since 1.2. */
@@ -123,7 +137,7 @@ typedef struct ferry_op_list {
 
 /**
  * The table: static const, valid for the life of the process. The entries under "mandatory" must be
- * present; the others may be absent, together.
+ * present; those under each other heading may be absent, together.
  */
 typedef struct ferry_op_table {
     uint32_t struct_size;
@@ -184,6 +198,24 @@ typedef struct ferry_op_table {
      * Cannot fail.
      */
     void (*forget)(void *dev, uint64_t id);
+
+    /*
+     * -- since 1.2: chains of runs, for devices that are faster if each processor computes some
+     * images of a batch through several operations. Absent, or a table with begin: no chains --
+     */
+
+    /**
+     * Fills in *out for the calling thread's limit of threads, if it has one. Callable from any
+     * thread.
+     */
+    int (*chains)(void *dev, ferry_op_chains *out);
+    /**
+     * Calls chain(arg, 0) … chain(arg, n - 1), as many as possible at once, and returns when all
+     * have returned: 0, or the result of one that failed. A chain calls `run` on `queue` several
+     * times, from the thread on which it was called; such a run uses that thread alone. Operands,
+     * packed constants and workspaces of chains differ or are only read. Must not allocate.
+     */
+    int (*run_chains)(void *dev, void *queue, uint32_t n, ferry_op_chain_fn chain, void *arg);
 } ferry_op_table;
 
 FERRY_END_DECLS

@@ -14,15 +14,18 @@
 static void locate_operand(const struct ferry__program *p, const struct ferry__use *use,
                            uint32_t dtype, ferry_operation_location *out)
 {
-    const struct ferry__value *v = use->value < 0 ? NULL : &p->values[use->value];
-    const ferry_blob *blob;
+    const struct ferry__value *v =
+        use->value < 0 ? NULL : &p->values[ferry__value_root(p, use->value)];
+    const ferry_blob *blob = v ? v->blob : use->blob;
     int64_t start = use->start + ferry__value_start(p, use->value);
 
-    while (v && v->within >= 0)
-        v = &p->values[v->within];
-    blob = v ? v->blob : use->blob;
     out->offset = (uint64_t)start * ferry_dtype_size((ferry_dtype)dtype);
-    if (v && !v->own) {
+    if (v && v->division) {
+        const struct ferry__value *block = &p->values[p->divisions[v->division - 1].block];
+
+        out->memory = ferry__arena_of(p->net, block);
+        out->offset += block->offset + v->offset;
+    } else if (v && !v->own) {
         out->memory = ferry__arena_of(p->net, v);
         out->offset += v->offset;
     } else {
@@ -38,6 +41,42 @@ static bool writes_elements(const ferry_op_desc *op)
         if (ferry__operand_count(&op->out[i]))
             return true;
     return false;
+}
+
+/* The distance of an operand's locations in two chains, and for two images. */
+static struct ferry__shift shift_of(const struct ferry__program *p, const struct ferry__use *use,
+                                    const ferry_operand *o)
+{
+    const struct ferry__value *v =
+        use->value < 0 ? NULL : &p->values[ferry__value_root(p, use->value)];
+    struct ferry__shift shift = { 0, 0 };
+
+    if (v && v->division)
+        shift.chain = (int64_t)p->divisions[v->division - 1].chain_bytes;
+    else if (v)
+        shift.image = o->stride[0] * (int64_t)ferry_dtype_size((ferry_dtype)o->dtype);
+    return shift;
+}
+
+/* Adds the runs of a division's item: for its larger sub-batches, and for the smaller ones. */
+static int add_chained(struct ferry__submission *s, const struct ferry__program *p,
+                       const struct ferry__item *item, const ferry_operation_args *args)
+{
+    const struct ferry__chains *chains = &p->divisions[item->division - 1].chains;
+    struct ferry__chained chained = { .images = ferry__chains_most(chains) };
+    ferry_queue *q = ferry_layer_queue(item->layer);
+    uint32_t i;
+    int err;
+
+    for (i = 0; i < item->op.n_in; i++)
+        chained.in[i] = shift_of(p, &item->in[i], &item->op.in[i]);
+    for (i = 0; i < item->op.n_out; i++)
+        chained.out[i] = shift_of(p, &item->out[i], &item->op.out[i]);
+    err = ferry__submission_add_chained(s, item->prepared, q, args, &chained);
+    if (err || !item->fewer)
+        return err;
+    chained.images = ferry__chains_least(chains);
+    return ferry__submission_add_chained(s, item->fewer, q, args, &chained);
 }
 
 static int run_operation(struct ferry__submission *s, const struct ferry__program *p,
@@ -66,7 +105,9 @@ static int run_operation(struct ferry__submission *s, const struct ferry__progra
     if (op->kind == FERRY_OP_RANDOM) /* a block has four numbers; the next operation and the next
                                       * run continue after them */
         p->net->drawn += ((uint64_t)ferry__operand_count(&op->out[0]) + 3) / 4;
-    err = ferry__submission_add(s, item->prepared, ferry_layer_queue(item->layer), &args);
+    err = item->division ? add_chained(s, p, item, &args)
+                         : ferry__submission_add(s, item->prepared,
+                                                 ferry_layer_queue(item->layer), &args);
     for (i = 0; p->net->traced && i < op->n_in; i++)
         ferry_trace_reads(in[i].memory);
     return err;

@@ -186,6 +186,17 @@ static int run_in_span(struct ferry__submission *s, const struct ferry__program 
     return err;
 }
 
+/* The part of an item's images that one run of the submission computes, of its operation's. */
+static double share_of(const struct ferry__submission *s)
+{
+    const struct ferry__chains *c = s->chains;
+
+    if (!c)
+        return 1;
+    return (double)c->images / (double)ferry__chains_most(c) * (double)(c->to - c->from) *
+           c->count / (double)c->pieces;
+}
+
 int ferry__measure_item(struct ferry__submission *s, const struct ferry__program *p,
                         const struct ferry__item *item)
 {
@@ -204,8 +215,8 @@ int ferry__measure_item(struct ferry__submission *s, const struct ferry__program
         return err;
     spent->ms += now_ms() - begin;
     spent->moved += moved(p->net, layer) - before;
-    spent->flops += flops_of(item);
-    spent->accessed += bytes_of(item);
+    spent->flops += flops_of(item) * share_of(s);
+    spent->accessed += bytes_of(item) * share_of(s);
     return 0;
 }
 

@@ -127,6 +127,42 @@ static int log_layers(ferry_net *net, struct ferry__submission *s, int first, in
     return err || !net->debug ? err : ferry__debug_forward(net, first, last);
 }
 
+/* Runs the items of a division that are among items first … last, in its rounds from … to − 1. */
+static int run_rounds(const struct ferry__program *p, const struct ferry__division *d, int first,
+                      int last, int64_t from, int64_t to)
+{
+    struct ferry__chains chains = d->chains;
+    struct ferry__submission s;
+    int i, err = 0;
+
+    chains.from = from;
+    chains.to = to;
+    ferry__submission_init(&s, p->runs, p->n_runs, p->uses, p->n_uses);
+    s.chains = &chains;
+    for (i = first; !err && i <= last; i++)
+        if (!p->items[i].dropped)
+            err = ferry__submission_failed(&s, p->items[i].layer,
+                                           ferry__item_run_apart(&s, p, &p->items[i]));
+    return err ? ferry__submission_end(&s, err)
+               : ferry__submission_failed(&s, NULL, ferry__submission_end(&s, 0));
+}
+
+/* Runs a division; measured or traced, item by item in each round. */
+static int run_division(ferry_net *net, const struct ferry__program *p,
+                        const struct ferry__division *d, struct ferry__submission *s)
+{
+    int64_t round;
+    int i, err = ferry__submission_failed(s, NULL, ferry__submission_end(s, 0));
+
+    if (err || (!net->measured && !net->traced))
+        return err ? err : run_rounds(p, d, d->first, d->last, 0, d->chains.to);
+    for (round = 0; !err && round < d->chains.to; round++)
+        for (i = d->first; !err && i <= d->last; i++)
+            if (!p->items[i].dropped)
+                err = run_rounds(p, d, i, i, round, round + 1);
+    return err;
+}
+
 /* Runs the items of layers first … last. */
 static int run_items(ferry_net *net, const struct ferry__program *p, struct ferry__submission *s,
                      int first, int last)
@@ -140,8 +176,14 @@ static int run_items(ferry_net *net, const struct ferry__program *p, struct ferr
             continue;
         err = log_layers(net, s, logged, item->layer->index - 1);
         logged = item->layer->index;
-        if (!err)
+        if (!err && item->division) {
+            const struct ferry__division *d = &p->divisions[item->division - 1];
+
+            err = run_division(net, p, d, s);
+            i = d->last;
+        } else if (!err) {
             err = ferry__submission_failed(s, item->layer, ferry__item_run_apart(s, p, item));
+        }
     }
     return err ? err : log_layers(net, s, logged, last);
 }

@@ -24,8 +24,10 @@ void ferry__program_end(struct ferry__program *p)
     ferry__repeats_end(&p->repeats);
     if (p->end_claims)
         p->end_claims(p);
-    for (i = 0; i < p->n_items; i++)
+    for (i = 0; i < p->n_items; i++) {
         ferry_operation_destroy(p->items[i].prepared);
+        ferry_operation_destroy(p->items[i].fewer);
+    }
     for (i = 0; i < p->n_back; i++)
         ferry_operation_destroy(p->back[i].prepared);
     free(p->items);
@@ -35,6 +37,9 @@ void ferry__program_end(struct ferry__program *p)
     free(p->first_item[1]);
     free(p->kept);
     free(p->values);
+    free(p->divisions);
+    free(p->runs);
+    free(p->uses);
     free(p->of_blob);
     free(p->written);
     free(p->shapes);
@@ -255,6 +260,13 @@ bool ferry__item_uses(const struct ferry__program *p, const struct ferry__item *
         if (item->in[i].value == value)
             return true;
     return ferry__item_writes(p, item, value);
+}
+
+int ferry__value_root(const struct ferry__program *p, int value)
+{
+    while (p->values[value].within >= 0)
+        value = p->values[value].within;
+    return value;
 }
 
 bool ferry__item_runs(const struct ferry__item *item)

@@ -8,6 +8,7 @@
 
 #include "net/model/state.h"
 
+#include "op/chain.h"
 #include "op/repeat.h"
 
 #include <ferry/op_desc.h>
@@ -39,6 +40,8 @@ struct ferry__value {
     int written;                   /* the last item that writes it, once computed; −1: none */
     bool divided;                  /* other values are slices of it */
     ferry_device *device;          /* the device that uses it; NULL: the host */
+    int division;  /* 1 + the division that alone uses it; 0: none. It then has the images of a
+                    * chain's sub-batch, at `offset` in the chain's part of the division's block */
     uint64_t part, offset;         /* the block of its device's arena, and the offset in bytes */
 };
 
@@ -85,8 +88,19 @@ struct ferry__item {
     bool left; /* computed on the host although the device supports the operation: see reach.c */
     uint32_t steps;
     uint8_t order[FERRY_OP_AXES];
+    int division; /* 1 + the division that it belongs to; 0: none. `op` then has the images of the
+                   * largest sub-batches */
     struct ferry_operation *prepared;
     int next; /* of a complete program: the next item of the layer in this pass; −1: none */
+    struct ferry_operation *fewer; /* for sub-batches with one image less; NULL: there are none */
+};
+
+/* Consecutive items that chains run by sub-batches of the images: see divide.c. */
+struct ferry__division {
+    int first, last;
+    int block;            /* the value with the division's own values, for all chains; −1: none */
+    uint64_t chain_bytes; /* the bytes of a chain in it */
+    struct ferry__chains chains;
 };
 
 /* A blob that a layer would keep for backward, and the blob with its contents that is used. */
@@ -126,6 +140,11 @@ struct ferry__program {
     int n_written;
     int layer_values; /* during collect: the number of values before the current layer */
     uint64_t used;    /* the value of the net's `clock` when it was last selected */
+    struct ferry__division *divisions;
+    int n_divisions;
+    struct ferry__run *runs; /* room for the runs of a division, and for their uses */
+    ferry_memory_use *uses;
+    size_t n_runs, n_uses;
     struct ferry__repeats repeats;               /* the recorded command lists of forward passes */
     struct ferry__claim *claims;                 /* its segments */
     void (*end_claims)(struct ferry__program *); /* frees the claims; NULL: there are none */
@@ -160,6 +179,9 @@ int ferry__program_insert_all(struct ferry__program *p);
  * slices do not count. Needs `of_blob`.
  */
 void ferry__program_find_users(struct ferry__program *p);
+
+/* The value that contains a value and is not a slice itself. */
+int ferry__value_root(const struct ferry__program *p, int value);
 
 /* Whether an item uses a value; and whether it writes the value. */
 bool ferry__item_uses(const struct ferry__program *p, const struct ferry__item *item, int value);

@@ -20,13 +20,6 @@
 
 /* ---- lifetimes ------------------------------------------------------------------------------- */
 
-static int outermost(const struct ferry__program *p, int value)
-{
-    while (p->values[value].within >= 0)
-        value = p->values[value].within;
-    return value;
-}
-
 /* The processor that accesses an item's operands: a device, or NULL for the host. */
 static ferry_device *side_of(const struct ferry__item *item)
 {
@@ -40,7 +33,7 @@ static void note(struct ferry__program *p, int at, int value)
 
     if (value < 0)
         return;
-    v = &p->values[outermost(p, value)];
+    v = &p->values[ferry__value_root(p, value)];
     if (v->end < v->first) {
         v->first = at;
         v->device = side_of(item);
@@ -318,14 +311,16 @@ static int place_many(struct ferry__program *p, const int *order, int n)
     return err;
 }
 
-static int place(struct ferry__program *p)
+/* Places the values of a division, or those of none (0). *out_end is the end of the last. */
+static int place(struct ferry__program *p, int division, uint64_t *out_end)
 {
     int *order = malloc((size_t)(p->n_values + 1) * sizeof *order), n = 0, i, err = 0;
 
+    *out_end = 0;
     if (!order)
         return no_memory();
     for (i = 0; i < p->n_values; i++)
-        if (is_placed(&p->values[i]))
+        if (is_placed(&p->values[i]) && p->values[i].division == division)
             order[n++] = i;
     if (n > MANY)
         err = place_many(p, order, n);
@@ -333,12 +328,80 @@ static int place(struct ferry__program *p)
         place_few(p, order, n);
     for (i = 0; !err && i < n; i++) {
         struct ferry__value *v = &p->values[order[i]];
-        uint64_t block = block_of(v);
+        uint64_t block = block_of(v), end = v->offset + bytes_of(v);
 
+        *out_end = end > *out_end ? end : *out_end;
         v->part = block ? v->offset / block : 0;
         v->offset -= v->part * block;
     }
     free(order);
+    return err;
+}
+
+/* ---- divisions ------------------------------------------------------------------------------- */
+
+/*
+ * Makes a value live as long as a division that uses it: chains run different items of the division
+ * at the same time.
+ */
+static void prolong(struct ferry__program *p, const struct ferry__division *d, int value)
+{
+    struct ferry__value *v;
+
+    if (value < 0)
+        return;
+    v = &p->values[ferry__value_root(p, value)];
+    if (v->division)
+        return;
+    v->first = d->first < v->first ? d->first : v->first;
+    v->end = d->last > v->end ? d->last : v->end;
+}
+
+/* Places the division's own values in a block, which is an intermediate with a part for a chain. */
+static int add_block(struct ferry__program *p, int index)
+{
+    struct ferry__division *d = &p->divisions[index];
+    struct ferry__value *v;
+    uint64_t end;
+    int err = place(p, index + 1, &end);
+
+    d->block = -1;
+    if (err || !end)
+        return err;
+    d->chain_bytes = (end + PAGE - 1) / PAGE * PAGE;
+    v = ferry__program_append(p);
+    if (!v)
+        return FERRY_ENOMEM;
+    d->block = p->n_values - 1;
+    v->index = v->within = -1;
+    v->dtype = FERRY_U8;
+    v->rank = 1;
+    v->stride[0] = 1;
+    v->shape[0] = v->count = (int64_t)(d->chains.count * d->chain_bytes);
+    v->first = d->first;
+    v->end = d->last;
+    v->device = p->items[d->first].layer->device;
+    return 0;
+}
+
+static int place_divisions(struct ferry__program *p)
+{
+    uint32_t k;
+    int i, n, err = 0;
+
+    for (i = 0; !err && i < p->n_divisions; i++) {
+        const struct ferry__division *d = &p->divisions[i];
+
+        for (n = d->first; n <= d->last; n++) {
+            const struct ferry__item *item = &p->items[n];
+
+            for (k = 0; !item->dropped && k < item->op.n_in; k++)
+                prolong(p, d, item->in[k].value);
+            for (k = 0; !item->dropped && k < item->op.n_out; k++)
+                prolong(p, d, item->out[k].value);
+        }
+        err = add_block(p, i);
+    }
     return err;
 }
 
@@ -398,18 +461,24 @@ static int grow(ferry_net *net, const struct ferry__value *v)
 
 int ferry__arena_place(struct ferry__program *p)
 {
-    int i, err = place(p);
+    uint64_t end;
+    int i, err = place(p, 0, &end);
 
     for (i = 0; !err && i < p->n_values; i++)
-        if (is_placed(&p->values[i]))
+        if (is_placed(&p->values[i]) && !p->values[i].division)
             err = grow(p->net, &p->values[i]);
     return err;
 }
 
 int ferry__pass_arena(struct ferry__program *p)
 {
+    int err;
+
     find_lifetimes(p);
-    return ferry__arena_place(p);
+    err = ferry__divide(p);
+    if (!err)
+        err = place_divisions(p);
+    return err ? err : ferry__arena_place(p);
 }
 
 int ferry__arenas_begin(ferry_net *net)

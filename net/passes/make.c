@@ -22,6 +22,7 @@ static int (*const passes[])(struct ferry__program *) = {
     ferry__pass_arena,     /* assigns memory to values */
     ferry__pass_train,     /* writes results where backward keeps them */
     ferry__pass_prepare,   /* creates and prepares the operations on their devices */
+    ferry__divide_prepare, /* creates those for sub-batches with one image less */
     ferry__pass_differentiate,
     ferry__pass_share, /* assigns memory to the values of a planned training pass */
 };

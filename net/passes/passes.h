@@ -124,6 +124,16 @@ void ferry__elide_copies(struct ferry__program *p);
  */
 int ferry__recompute(struct ferry__program *p);
 
+/* ---- divide.c ---- */
+
+/*
+ * Divides the images of a batch among chains (op/chain.h) where that is estimated to gain, once
+ * values have their strides and lifetimes. FERRY_ENOMEM and the errors of ferry_operation_query.
+ */
+int ferry__divide(struct ferry__program *p);
+/* Creates the operations for sub-batches with one image less, and room for the runs. */
+int ferry__divide_prepare(struct ferry__program *p);
+
 /* ---- arena.c ---- */
 
 /*

@@ -124,7 +124,7 @@ class LayerInfo(ctypes.Structure):
                 ("backward_ms", DOUBLE), ("backward_flops", DOUBLE), ("backward_bytes_moved", UINT64), ("segment", INT),
                 ("device_ms", DOUBLE), ("backward_device_ms", DOUBLE), ("precision", TEXT),
                 ("weights", TEXT), ("backward_precision", TEXT), ("bytes_accessed", DOUBLE),
-                ("backward_bytes_accessed", DOUBLE)]
+                ("backward_bytes_accessed", DOUBLE), ("sub_batch", INT64)]
 
 
 class SolverOptions(ctypes.Structure):

@@ -15,6 +15,7 @@ struct timing {
     const struct tool_command *self;
     const char *iterations, *count; /* count: the text of --streams */
     bool json, backward, on_device;
+    bool divided; /* a layer runs by sub-batches */
     int64_t n;
     double best, mean;      /* the time of a pass in ms, in which layers may overlap */
     double sum;             /* the sum of the layers' times, each measured alone */
@@ -124,6 +125,8 @@ static json_t *json_layer(const struct timing *t, const ferry_net_layer_info *in
 
     if (layer && *info->precision)
         json_object_set_new(layer, "precision", json_string(info->precision));
+    if (layer && info->sub_batch)
+        json_object_set_new(layer, "sub_batch", json_integer(info->sub_batch));
     if (layer && t->on_device)
         json_object_set_new(layer, "device_ms",
                             json_real(info->device_ms + info->backward_device_ms));
@@ -186,7 +189,7 @@ static int show_json(const struct timing *t, const ferry_net *net)
 }
 
 /* The maximum number of columns of the table, which depends on the options. */
-#define MOST_COLUMNS 13
+#define MOST_COLUMNS 14
 
 struct columns {
     const char *at[MOST_COLUMNS];
@@ -213,6 +216,7 @@ static void put_titles(struct columns *c, const struct timing *t)
     put(c, true, ">GFLOP/s");
     put(c, true, ">GB/s");
     put(c, true, "precision");
+    put(c, t->divided, ">sub-batch");
 }
 
 /* The precision of a layer's products: of both passes if they differ, "-" without one. */
@@ -235,7 +239,7 @@ static bool show_layer(const struct timing *t, struct tool_table *table,
                            : "-";
     double flops = info->flops + info->backward_flops, both_ms = info->ms + info->backward_ms;
     double bytes = info->bytes_accessed + info->backward_bytes_accessed;
-    char ms[32], back_ms[32], device_ms[32], share[32], moved[32], both[32];
+    char ms[32], back_ms[32], device_ms[32], share[32], moved[32], both[32], images[32];
     char gflops[32] = "", gbytes[32] = "";
     struct columns c = { { info->name, info->type, info->device, tier_of(info), ms }, 5 };
 
@@ -256,6 +260,8 @@ static bool show_layer(const struct timing *t, struct tool_table *table,
     put(&c, true, gflops);
     put(&c, true, gbytes);
     put(&c, true, precision_of(t, info, both, sizeof both));
+    snprintf(images, sizeof images, info->sub_batch ? "%lld" : "-", (long long)info->sub_batch);
+    put(&c, t->divided, images);
     return tool_table_add(table, c.at);
 }
 
@@ -331,6 +337,7 @@ static void sum_up(struct timing *t, const ferry_net *net)
 
         if (ferry_net_get_layer_info(net, i, &info))
             continue;
+        t->divided |= info.sub_batch > 0;
         t->sum += info.ms + info.backward_ms;
         t->device_sum += info.device_ms + info.backward_device_ms;
         t->flops += info.flops + info.backward_flops;

@@ -120,6 +120,7 @@ const struct tool_command tool_commands[] = {
       "\"gflops\",\n"
       "              \"bytes_accessed\", \"precision\"}}]};\n"
       "              with --device also \"ms_device\", and \"device_ms\" of each layer;\n"
+      "              \"sub_batch\" of layers that compute some images of the batch at a time;\n"
       "              with --streams also \"items_per_second\", \"threads_per_stream\" and\n"
       "              \"streams\": [{\"ms_median\", \"ms_worst\"}];\n"
       "              with --work also \"work\": {\"threads\", \"loops\", \"tasks\", \"ms\",\n"

@@ -232,6 +232,8 @@ static json_t *json_layers(const struct run *run, const ferry_net *net)
             json_object_set_new(one, "weights", json_string(info.weights));
         if (one && info.segment)
             json_object_set_new(one, "segment", json_integer(info.segment));
+        if (one && info.sub_batch)
+            json_object_set_new(one, "sub_batch", json_integer(info.sub_batch));
         if (one && run->backward && info.needs_backward)
             json_object_set_new(one, "backward",
                                 json_pack("{s:s, s:i, s:s}", "tier",
@@ -254,24 +256,26 @@ static const char *back_tier(const ferry_net_layer_info *info)
 static int show_report(const struct run *run, const ferry_net *net)
 {
     static const char *const headings[] = { "layer",   "type",     "device",      "tier",
-                                            ">operations", "precision", "weights",
+                                            ">operations", "precision", "weights", ">sub-batch",
                                             "backward", ">operations", "precision" };
-    struct tool_table *table = tool_table_create(headings, run->backward ? 10 : 7);
+    struct tool_table *table = tool_table_create(headings, run->backward ? 11 : 8);
     bool good = table != NULL;
 
     for (int i = 0; good && i < ferry_net_layer_count(net); i++) {
         ferry_net_layer_info info = { .struct_size = sizeof info };
-        char operations[16], back[16], tier[32];
+        char operations[16], back[16], tier[32], images[32];
 
         if (ferry_net_get_layer_info(net, i, &info))
             continue;
         snprintf(tier, sizeof tier, info.segment ? "%s %d" : "%s", tier_of(&info), info.segment);
         snprintf(operations, sizeof operations, "%d", info.operations);
         snprintf(back, sizeof back, "%d", info.backward_operations);
+        snprintf(images, sizeof images, info.sub_batch ? "%lld" : "-", (long long)info.sub_batch);
         good = tool_table_add(table, (const char *const[]){ info.name, info.type, info.device, tier,
                                                             operations,
                                                             *info.precision ? info.precision : "-",
                                                             *info.weights ? info.weights : "-",
+                                                            images,
                                                             back_tier(&info), back,
                                                             *info.backward_precision
                                                                 ? info.backward_precision

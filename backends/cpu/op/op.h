@@ -327,4 +327,9 @@ void cpu_dots_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu
 /* A convolution element by element (direct.c). */
 void cpu_direct_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args);
 
+/* ---- chains.c: entries of the table ---- */
+
+int cpu_chains(void *dev, ferry_op_chains *out);
+int cpu_run_chains(void *dev, void *queue, uint32_t n, ferry_op_chain_fn chain, void *arg);
+
 #endif

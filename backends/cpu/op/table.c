@@ -117,6 +117,8 @@ static const ferry_op_table table = {
     .prepare = prepare,
     .run = run,
     .destroy = descriptor_destroy,
+    .chains = cpu_chains,
+    .run_chains = cpu_run_chains,
 };
 
 int cpu_extension(void *dev, const char *name, const void **out_table)
