@@ -249,9 +249,11 @@ def main(command, root):
            np.median(least) > 0.93, f"{[len(g) for g in got]} faces, overlaps from {least.min():.3f}, "
            f"median {np.median(least):.3f}")
     report("int8_finds_no_face_on_a_cat", len(detected(nets, cat(root))) == 0, "a face")
-    got = [detected([*exact[:2], last], picture) for picture in sheets]
-    least = np.concatenate([matched(w, g) for w, g in zip(want, got)])
-    report("the_third_net_of_44_decibels_keeps_overlaps_of_0_98", least.min() >= 0.98, f"{least.min():.3f}")
+    for name, net, part in (("the_third_net_with_8_bits_keeps_most_overlaps_above_0_98", nets[2], 0.9),
+                            ("the_third_net_of_44_decibels_keeps_all_overlaps_above_0_98", last, 1)):
+        got = [detected([*exact[:2], net], picture) for picture in sheets]
+        least = np.concatenate([matched(w, g) for w, g in zip(want, got)])
+        report(name, (least >= 0.98).mean() >= part, f"{(least >= 0.98).mean():.2f}, from {least.min():.3f}")
 
 
 if __name__ == "__main__":
