@@ -23,8 +23,8 @@ static void from_pool(void *arg, int64_t times)
         bool zeroed = false;
         void *p;
 
-        if (ferry__pool_alloc(a->device, FERRY__POOL_DEVICE, &a->device->queue, a->bytes, &zeroed,
-                              &p) != 0)
+        if (ferry__pool_alloc(a->device, FERRY__POOL_DEVICE, &a->device->queue, a->bytes, true,
+                              &zeroed, &p) != 0)
             return;
         memset(p, 1, a->bytes);
         ferry__pool_free(a->device, FERRY__POOL_DEVICE, p, a->bytes);

@@ -107,6 +107,12 @@ ferry_memory *ferry_blob_diff_memory(const ferry_blob *b)
 
 /* ---- reshape ---- */
 
+/* The bytes that a half can use in its memory. */
+static size_t capacity_of(const struct ferry__half *h, ferry_memory *m)
+{
+    return h->limit < SIZE_MAX ? h->limit : ferry__memory_room(m) - h->offset;
+}
+
 /*
  * A half that has to grow gets a new memory. A half that is large enough, and a diff that was never
  * used, are left unchanged.
@@ -121,7 +127,7 @@ static int grow(const ferry_blob *b, enum ferry__which which, size_t bytes, ferr
     *out = NULL;
     if (!m)
         return 0;
-    capacity = h->limit < SIZE_MAX ? h->limit : m->size - h->offset;
+    capacity = capacity_of(h, m);
     if (bytes <= capacity)
         return 0;
     if (b->slice)
@@ -352,7 +358,7 @@ int64_t ferry_blob_capacity(const ferry_blob *b)
     if (!b)
         return no_shape("ferry_blob_capacity");
     h = &b->half[FERRY__DATA];
-    bytes = h->limit < SIZE_MAX ? h->limit : ((ferry_memory *)h->memory)->size - h->offset;
+    bytes = capacity_of(h, h->memory);
     return (int64_t)(bytes / ferry_dtype_size((ferry_dtype)b->dtype));
 }
 

@@ -118,13 +118,27 @@ static uint32_t within_reach(ferry_memory *m, uint32_t valid)
     return found ? found : valid;
 }
 
+/* V without the copies whose storage is smaller than `bytes`, if any other copy is left. */
+static uint32_t with_room(ferry_memory *m, uint32_t valid, size_t bytes)
+{
+    uint32_t left, found = 0;
+
+    for (left = valid; left; left &= left - 1) {
+        unsigned s = (unsigned)__builtin_ctz(left);
+
+        if (ferry__replica_find(m, s)->capacity >= bytes)
+            found |= UINT32_C(1) << s;
+    }
+    return found ? found : valid;
+}
+
 /* V without the copies that are shorter than `bytes`, if a longer copy is left. */
 static uint32_t long_enough(ferry_memory *m, uint32_t valid, size_t bytes)
 {
     uint32_t left, kept = 0;
     size_t longest;
 
-    valid = within_reach(m, valid);
+    valid = with_room(m, within_reach(m, valid), bytes);
     longest = ferry__replica_longest(m, valid);
     longest = longest < bytes ? longest : bytes;
     for (left = valid; left; left &= left - 1) {
@@ -289,7 +303,7 @@ static bool replaces_busy(struct ferry__request *req, const struct ferry__replic
     bool shared = r == &m->on_host && ferry__replica_is_imported(m, m->alias);
     ferry_device *user = r->storage == FERRY__STORAGE_ADOPTED ? req->where : NULL;
 
-    if (!r->ref.handle || !(stale || r->capacity < m->size))
+    if (!r->ref.handle || !(stale || r->capacity < m->used))
         return false;
     if (r->storage == FERRY__STORAGE_ADOPTED && /* no other record has the users of adopted
                                                  * memory */

@@ -26,6 +26,12 @@ int ferry__memory_share(ferry_memory *m, const void *owner, size_t owner_end, co
 /* A half of a blob stops using the memory: releases its reference, if there is one. */
 void ferry__memory_leave(ferry_memory *m, const void *who);
 
+/*
+ * The number of bytes that may be in use in this memory: its capacity, or the largest storage of a
+ * valid copy if that is smaller.
+ */
+size_t ferry__memory_room(ferry_memory *m);
+
 /* The number of leading bytes that every valid copy has, if no work on any is pending; else 0. */
 size_t ferry__memory_reach(const ferry_memory *m, uint64_t state);
 

@@ -200,6 +200,25 @@ static void drop_bits(struct ferry__request *req, uint32_t kept)
 }
 
 /*
+ * Gives up copies whose storage is smaller than `bytes`. There are such copies only if each copy
+ * with more storage, which the caller counted on (ferry__memory_room), has failed meanwhile.
+ */
+static void lose_small(struct ferry__request *req, size_t bytes)
+{
+    ferry_memory *m = req->m;
+    uint32_t left, small = 0;
+
+    for (left = req->valid; left && m->is_short; left &= left - 1)
+        if (ferry__replica_find(m, (unsigned)__builtin_ctz(left))->capacity < bytes)
+            small |= UINT32_C(1) << __builtin_ctz(left);
+    if (!small)
+        return;
+    drop_bits(req, req->valid & ~small);
+    if (!req->valid)
+        m->lost = FERRY_ELOST;
+}
+
+/*
  * Sets the number of bytes in use. It does not shrink while any of the `holders` references belongs
  * to the program instead of a blob.
  */
@@ -219,6 +238,7 @@ static void use(struct ferry__request *req, int holders, size_t bytes)
             drop_bits(req, kept);
             req->valid = ferry__valid_hand_back(req, req->valid);
         }
+        lose_small(req, bytes);
     }
     m->used = bytes;
     ferry__valid_publish(m, req->valid);
@@ -236,6 +256,31 @@ size_t ferry__memory_reach(const ferry_memory *m, uint64_t state)
     if (valid != at_host && m->alias_filled < reach)
         reach = m->alias_filled;
     return reach;
+}
+
+/* The largest storage of a valid copy; SIZE_MAX: there is no valid copy. The lock is held. */
+static size_t most_storage(ferry_memory *m)
+{
+    uint32_t valid = ferry__coherence_valid(m);
+    size_t most = valid ? 0 : SIZE_MAX;
+
+    for (; valid; valid &= valid - 1) {
+        size_t capacity = ferry__replica_find(m, (unsigned)__builtin_ctz(valid))->capacity;
+
+        most = capacity > most ? capacity : most;
+    }
+    return most;
+}
+
+size_t ferry__memory_room(ferry_memory *m)
+{
+    size_t most;
+
+    if (!m->is_short || ferry__request_lock(m, false))
+        return m->size;
+    most = most_storage(m);
+    pthread_mutex_unlock(&m->lock);
+    return most < m->size ? most : m->size;
 }
 
 void ferry__memory_set_used(ferry_memory *m, const void *who, size_t end_of_use)
@@ -315,10 +360,13 @@ bool ferry__memory_is_short(ferry_memory *m, const ferry_device *where)
     return is_short;
 }
 
-/* Whether a copy that was valid is unchanged: it was not evicted and has not failed. */
-static bool holds(const struct ferry__replica *r)
+/*
+ * Whether a copy that was valid is unchanged, with storage for the bytes in use: it was not evicted
+ * and has not failed.
+ */
+static bool holds(const ferry_memory *m, const struct ferry__replica *r)
 {
-    return r && r->ref.handle && !r->failed;
+    return r && r->ref.handle && !r->failed && r->capacity >= m->used;
 }
 
 void ferry__memory_regain(ferry_memory *m, uint64_t mark)
@@ -333,7 +381,7 @@ void ferry__memory_regain(ferry_memory *m, uint64_t mark)
         unsigned slot = (unsigned)__builtin_ctz(left);
         struct ferry__replica *r = ferry__replica_find(m, slot);
 
-        if (holds(r))
+        if (holds(m, r))
             req.valid |= UINT32_C(1) << slot;
     }
     m->tail_lost |= (mark & MARK_TAIL_LOST) != 0;
@@ -349,7 +397,7 @@ static uint32_t holding(ferry_memory *m, uint32_t valid)
     for (left = valid; left; left &= left - 1) {
         unsigned slot = (unsigned)__builtin_ctz(left);
 
-        if (holds(ferry__replica_find(m, slot)))
+        if (holds(m, ferry__replica_find(m, slot)))
             found |= UINT32_C(1) << slot;
     }
     return found ? found : valid;

@@ -310,40 +310,68 @@ void ferry__replica_drop_readonly(ferry_memory *m, struct ferry__replica *r, uin
         ferry__replica_drop(m, r, after);
 }
 
-/* The number of bytes of a host block that the home may import: rounded up if unified. */
-static size_t importable_size(const ferry_memory *m)
+/* `bytes` of a host block that the home may import: rounded up if the home is unified. */
+static size_t importable_size(const ferry_memory *m, size_t bytes)
 {
     size_t a = (size_t)m->home->host_alignment;
-    size_t rest = a && ferry__device_is(m->home, FERRY_DEVICE_UNIFIED) ? m->size % a : 0;
+    size_t rest = a && ferry__device_is(m->home, FERRY_DEVICE_UNIFIED) ? bytes % a : 0;
 
-    return rest && m->size <= SIZE_MAX - a ? m->size - rest + a : m->size;
+    return rest && bytes <= SIZE_MAX - a ? bytes - rest + a : bytes;
 }
 
+/* A request for storage. */
+struct supply {
+    ferry_device *where; /* NULL: the host */
+    ferry_queue *q;
+    size_t bytes;
+    bool evicts; /* other memories may be evicted for it */
+};
+
 /* Allocates ordinary host memory as a replacement for memory of a lost device. */
-static int provide_plain(ferry_memory *m, struct ferry__replica *r, bool *zeroed)
+static int provide_plain(struct ferry__replica *r, const struct supply *s, bool *zeroed)
 {
     void *block = NULL;
 
-    if (posix_memalign(&block, 64, m->size))
-        return ferry__error(FERRY_ENOMEM, "host: alloc of %zu bytes", m->size);
+    if (posix_memalign(&block, 64, s->bytes))
+        return ferry__error(FERRY_ENOMEM, "host: alloc of %zu bytes", s->bytes);
     *zeroed = false;
-    set_storage(r, FERRY__STORAGE_PLAIN, block, m->size, NULL);
+    set_storage(r, FERRY__STORAGE_PLAIN, block, s->bytes, NULL);
     return 0;
 }
 
-static int provide_host(ferry_memory *m, struct ferry__replica *r, bool *zeroed)
+static int provide_host(ferry_memory *m, struct ferry__replica *r, const struct supply *s,
+                        bool *zeroed)
 {
     bool shared = ferry__replica_one_pointer(m);
     ferry_device *from = shared ? m->alias_device : m->home;
-    size_t size = shared ? m->size : importable_size(m);
+    size_t size = shared ? s->bytes : importable_size(m, s->bytes);
     void *block;
     int err = ferry__pool_alloc(from, shared ? FERRY__POOL_DEVICE : FERRY__POOL_PINNED,
-                                &from->queue, size, zeroed, &block);
+                                &from->queue, size, s->evicts, zeroed, &block);
 
     if (err)
-        return ferry__device_lost(from) ? provide_plain(m, r, zeroed) : err;
+        return ferry__device_lost(from) ? provide_plain(r, s, zeroed) : err;
     set_storage(r, shared ? FERRY__STORAGE_POOL : FERRY__STORAGE_PINNED, block, size,
                 keep(m, from));
+    return 0;
+}
+
+static int provide(ferry_memory *m, struct ferry__replica *r, const struct supply *s, bool *zeroed)
+{
+    void *block;
+    int err;
+
+    if (s->bytes == 0) {
+        set_storage(r, FERRY__STORAGE_EMPTY, nowhere, 0, NULL);
+        return 0;
+    }
+    if (r->slot == FERRY__HOST)
+        return provide_host(m, r, s, zeroed);
+    err = ferry__pool_alloc(s->where, FERRY__POOL_DEVICE, s->q, s->bytes, s->evicts, zeroed,
+                            &block);
+    if (err)
+        return err;
+    set_storage(r, FERRY__STORAGE_POOL, block, s->bytes, keep(m, s->where));
     return 0;
 }
 
@@ -351,26 +379,24 @@ int ferry__replica_provide(ferry_memory *m, struct ferry__replica *r, ferry_devi
                            ferry_queue *q, bool *zeroed, bool *fresh,
                            struct ferry__after_unlock *after)
 {
-    void *block;
+    struct supply s = { where, q, m->size, m->used == m->size };
     int err;
 
     *fresh = false;
-    if (r->ref.handle && r->capacity >= m->size)
+    if (r->ref.handle && r->capacity >= m->used)
         return 0;
     if (r->ref.handle)
         ferry__replica_drop(m, r, after);
     *fresh = true;
-    if (m->size == 0) {
-        set_storage(r, FERRY__STORAGE_EMPTY, nowhere, 0, NULL);
-        return 0;
-    }
-    if (r->slot == FERRY__HOST)
-        return provide_host(m, r, zeroed);
-    err = ferry__pool_alloc(where, FERRY__POOL_DEVICE, q, m->size, zeroed, &block);
-    if (err)
+    err = provide(m, r, &s, zeroed);
+    if (err != FERRY_ENOMEM || m->used == m->size)
         return err;
-    set_storage(r, FERRY__STORAGE_POOL, block, m->size, keep(m, where));
-    return 0;
+    s.bytes = m->used; /* a larger shape before may have been too large for the device */
+    s.evicts = true;
+    err = provide(m, r, &s, zeroed);
+    if (!err)
+        m->is_short = true;
+    return err;
 }
 
 void ferry__replica_drop_all(ferry_memory *m, struct ferry__after_unlock *after)
@@ -418,7 +444,8 @@ static bool is_importable(const ferry_device *dev, const struct ferry__replica *
 {
     uint64_t a = dev->host_alignment ? dev->host_alignment : 1;
 
-    return ((uintptr_t)host->ref.handle + host->ref.offset) % a == 0 && host->capacity % a == 0 &&
+    return host->capacity &&
+           ((uintptr_t)host->ref.handle + host->ref.offset) % a == 0 && host->capacity % a == 0 &&
            host->capacity <= dev->max_block;
 }
 

@@ -63,7 +63,7 @@ struct ferry__adopted {
  */
 struct ferry__replica {
     ferry_ref ref;   /* handle NULL: no storage */
-    size_t capacity; /* bytes of storage */
+    size_t capacity; /* bytes of storage; of a valid copy, at least the bytes in use */
     size_t filled;   /* leading bytes that are the contents, while the copy is valid */
     struct ferry__uses *uses;
     union {
@@ -128,6 +128,7 @@ struct ferry_memory {
     uint8_t sliced; /* a blob is a slice of the memory */
     atomic_bool tail_lost; /* a failed copy had contents beyond those of the longest valid copy;
                             * until they are written, every access takes the lock */
+    atomic_bool is_short;  /* a copy may have storage for less than `size` */
     atomic_uint locked_in; /* ferry__forks when `lock` was last taken */
     size_t size;           /* capacity, bytes */
     size_t used;           /* bytes in use */

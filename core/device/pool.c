@@ -5,6 +5,7 @@
 
 #include "core/device/section.h"
 #include "core/base/status.h"
+#include "core/plugin/host.h"
 #include "core/device/trace.h"
 
 #include <inttypes.h>
@@ -117,7 +118,7 @@ static int plugin_alloc(ferry_device *dev, enum ferry__pool_kind kind, ferry_que
                   : ferry__device_host_alloc(dev, bytes, flags, &block, &out_flags);
 
     if (!err && !block)
-        err = FERRY_EPLUGIN;
+        err = ferry__host_blame("it returned 0 and no block");
     if (err)
         return err;
     *zeroed = (out_flags & FERRY_ALLOC_WAS_ZEROED) != 0;
@@ -477,9 +478,9 @@ static int get(ferry_device *dev, struct want *w, bool *zeroed, void **out)
 }
 
 int ferry__pool_alloc(ferry_device *dev, enum ferry__pool_kind kind, ferry_queue *q, uint64_t bytes,
-                      bool *zeroed, void **out)
+                      bool evicts, bool *zeroed, void **out)
 {
-    struct want w = { .kind = kind, .q = q, .bytes = bytes, .evicts = true };
+    struct want w = { .kind = kind, .q = q, .bytes = bytes, .evicts = evicts };
     int err = ferry__device_ready(dev) ? 0 : ferry__device_usable(dev);
 
     return err ? err : get(dev, &w, zeroed, out);

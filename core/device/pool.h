@@ -19,11 +19,12 @@ void ferry__pool_destroy(struct ferry__pool *pool);
 
 /*
  * Allocates a block of `bytes` > 0, usable on `q` from its next work on. *zeroed on entry: zeros
- * are wanted; on return: the block reads as zeros (if not, the caller fills it). PINNED blocks are
- * host pointers. FERRY_ENOMEM names the bytes held.
+ * are wanted; on return: the block reads as zeros (if not, the caller fills it). With `evicts`,
+ * memory in use may be evicted for it. PINNED blocks are host pointers. FERRY_ENOMEM names the
+ * bytes held.
  */
 int ferry__pool_alloc(ferry_device *dev, enum ferry__pool_kind kind, ferry_queue *q, uint64_t bytes,
-                      bool *zeroed, void **out);
+                      bool evicts, bool *zeroed, void **out);
 
 /*
  * A device block of `bytes` for an entry that runs on `q` now: without evicting memory in use,

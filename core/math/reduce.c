@@ -51,11 +51,11 @@ static int acquire(ferry_device *dev, ferry_queue *q, struct cell *c, double *lo
         c->host = (void *)local;
         return 0;
     }
-    err = ferry__pool_alloc(dev, FERRY__POOL_DEVICE, q, CELL_BYTES, &zeroed, &block);
+    err = ferry__pool_alloc(dev, FERRY__POOL_DEVICE, q, CELL_BYTES, true, &zeroed, &block);
     if (err)
         return err;
     zeroed = false;
-    err = ferry__pool_alloc(dev, FERRY__POOL_PINNED, q, CELL_BYTES, &zeroed, &host);
+    err = ferry__pool_alloc(dev, FERRY__POOL_PINNED, q, CELL_BYTES, true, &zeroed, &host);
     if (err) { /* the block may be allocated only in the order of its queue so far */
         ferry__queue_settle(dev, q->handle);
         ferry__pool_free(dev, FERRY__POOL_DEVICE, block, CELL_BYTES);

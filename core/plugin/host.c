@@ -5,6 +5,7 @@
 #include "core/base/env.h"
 #include "core/base/log.h"
 #include "core/base/permit.h"
+#include "core/base/status.h"
 #include "core/base/text.h"
 
 #include <errno.h>
@@ -21,6 +22,7 @@ static _Thread_local struct {
                                          * unknown */
     char said[1024];
     int has_said;
+    int said_of; /* the code that was passed with the message */
 } mine;
 
 void ferry__host_enter(const struct ferry__plugin *plugin)
@@ -39,6 +41,34 @@ const char *ferry__host_take_error(void)
 
     mine.has_said = 0;
     return said;
+}
+
+bool ferry__host_has_said(void)
+{
+    return mine.has_said;
+}
+
+int ferry__host_take_failure(int result, char *out, size_t size)
+{
+    bool is_older = mine.said_of == FERRY_EUNSUPPORTED && result != FERRY_EUNSUPPORTED;
+    const char *said = ferry__host_take_error();
+    int code = ferry__status_is_failure(result) ? result : FERRY_EPLUGIN;
+
+    if (said[0] && !is_older)
+        snprintf(out, size, "%s", said);
+    else if (code == result)
+        snprintf(out, size, "%s", ferry_strerror(code));
+    else
+        snprintf(out, size, "it returned %d, which is not a status code", result);
+    return code;
+}
+
+int ferry__host_blame(const char *what)
+{
+    snprintf(mine.said, sizeof(mine.said), "%s", what);
+    mine.has_said = 1;
+    mine.said_of = FERRY_EPLUGIN;
+    return FERRY_EPLUGIN;
 }
 
 /* The place where the option that a message names was set; NULL if the message names no option. */
@@ -65,6 +95,7 @@ static int host_error(int code, const char *fmt, ...)
 
     va_start(args, fmt);
     mine.has_said = vsnprintf(text, sizeof(text), fmt, args) > 0;
+    mine.said_of = code;
     va_end(args);
     origin = mine.has_said && code == FERRY_ECONF ? origin_of_option(text) : NULL;
     snprintf(mine.said, sizeof(mine.said), "%s%s%s", origin ? origin : "", origin ? ": " : "",

@@ -5,6 +5,9 @@
 
 #include "core/plugin/plugin.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+
 extern const ferry_host ferry__host;
 
 /*
@@ -26,6 +29,19 @@ void ferry__host_set_scratch(ferry__host_scratch fn);
  * Returns and clears the plugin's message on this thread since the last call; "" if there was none.
  */
 const char *ferry__host_take_error(void);
+
+/* Whether there is such a message. */
+bool ferry__host_has_said(void);
+
+/*
+ * For an entry that returned `result`, not 0: returns the code, FERRY_EPLUGIN if the result is not
+ * a negative status code; `out` receives the plugin's message, or else a message about the result.
+ * A message of an entry before, set with FERRY_EUNSUPPORTED and followed by a fallback, is dropped.
+ */
+int ferry__host_take_failure(int result, char *out, size_t size);
+
+/* For an entry that broke its contract in another way: records what it did; FERRY_EPLUGIN. */
+int ferry__host_blame(const char *what);
 
 /*
  * The value of `option.<key>` for that plugin: the API's value precedes the environment's, which

@@ -87,7 +87,11 @@ FERRY_API int64_t ferry_blob_element_count(const ferry_blob *b);
  * start ≤ end ≤ rank.
  */
 FERRY_API int64_t ferry_blob_element_count_range(const ferry_blob *b, int start, int end);
-/** The number of elements that a reshape can reach without replacing the data's memory. */
+/**
+ * The number of elements that a reshape can reach without replacing the data's memory: those of the
+ * largest shape since that memory was made. After a shape that was too large for the device it is
+ * smaller: the elements for which the valid copies have storage.
+ */
 FERRY_API int64_t ferry_blob_capacity(const ferry_blob *b);
 /** Converts an axis −rank … rank − 1 to 0 … rank − 1; FERRY_EINVAL for another axis. */
 FERRY_API int ferry_blob_canonical_axis(const ferry_blob *b, int axis);

@@ -235,7 +235,10 @@ FERRY_API bool ferry_memory_is_valid_at(const ferry_memory *m, const ferry_devic
  * call it may be the number before or after.
  */
 FERRY_API uint64_t ferry_memory_version(const ferry_memory *m);
-/** Capacity in bytes; 0 for NULL. */
+/**
+ * Capacity in bytes; 0 for NULL. A copy has storage for as many bytes. If the device has not so
+ * much memory, the copy has storage for the bytes in use.
+ */
 FERRY_API size_t ferry_memory_size(const ferry_memory *m);
 /**
  * Bytes in use, from the first: the largest range that the blobs sharing it use, the capacity if

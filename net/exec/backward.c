@@ -170,6 +170,8 @@ static int backward(ferry_net *net, int first, int last)
             err = run(net, net->stages[i].now, &s, first, last);
     err = err ? ferry__submission_end(&s, err)
               : ferry__submission_failed(&s, NULL, ferry__submission_end(&s, 0));
+    if (err == FERRY_ENOMEM)
+        ferry__net_yield(net, net->plan_training);
     if (!err && net->debug)
         err = ferry__debug_params(net);
     net->passes[1] += net->measured && !err;

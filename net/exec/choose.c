@@ -23,6 +23,20 @@ void ferry__stages_forget(ferry_net *net)
     ferry__arenas_end(net);
 }
 
+void ferry__net_yield(ferry_net *net, bool programs)
+{
+    int i;
+
+    if (programs)
+        ferry__stages_forget(net);
+    for (i = 0; i < net->n_blobs; i++) {
+        if (net->blobs[i].blob)
+            (void)ferry_memory_allow_eviction(ferry_blob_data_memory(net->blobs[i].blob));
+        if (net->blobs[i].blob && net->backward)
+            (void)ferry_memory_allow_eviction(ferry_blob_diff_memory(net->blobs[i].blob));
+    }
+}
+
 void ferry__stages_update(ferry_net *net)
 {
     if (ferry__halves_drop(net) || (net->outdated && (net->quantize || net->fake)))

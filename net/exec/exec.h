@@ -11,6 +11,11 @@
 
 /* Drops all programs, since the device has changed. */
 void ferry__stages_forget(ferry_net *net);
+/*
+ * After a pass that ran out of memory: lets the memories of the net's blobs be evicted, whose
+ * contents stay, and frees the arenas with the programs if `programs`.
+ */
+void ferry__net_yield(ferry_net *net, bool programs);
 /* Drops all programs if the ranges of blobs have changed. Called before programs are chosen. */
 void ferry__stages_update(ferry_net *net);
 /* Frees the programs and the stages. */

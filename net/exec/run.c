@@ -301,6 +301,21 @@ static int loss_of(const ferry_net *net, int first, int last, double *out)
     return err;
 }
 
+/*
+ * The arenas have the size of the largest shapes so far. If that does not fit, the programs are
+ * made anew, with arenas for the present shapes.
+ */
+static int begin_arenas(ferry_net *net)
+{
+    int err = ferry__arenas_begin(net);
+
+    if (err == FERRY_ENOMEM) {
+        ferry__stages_forget(net);
+        err = 0;
+    }
+    return err;
+}
+
 static int forward(ferry_net *net, int first, int last, double *out_loss)
 {
     double loss = 0;
@@ -311,7 +326,7 @@ static int forward(ferry_net *net, int first, int last, double *out_loss)
     for (i = first; i <= last; i++)
         net->layers[i].early_loss = 0;
     if (!err)
-        err = ferry__arenas_begin(net);
+        err = begin_arenas(net);
     if (!err)
         err = ferry__running_save(net, first, last);
     if (err)
@@ -322,6 +337,8 @@ static int forward(ferry_net *net, int first, int last, double *out_loss)
     net->passes[0] += net->measured && !err;
     if (!err && out_loss)
         err = loss_of(net, first, last, &loss);
+    if (err == FERRY_ENOMEM)
+        ferry__net_yield(net, true);
     if (err)
         return ferry__net_failed(net, ferry__running_restore(net, first, last, err));
     net->forwarded = true;

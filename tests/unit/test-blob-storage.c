@@ -516,7 +516,53 @@ static void a_new_home_causes_no_copy_until_the_next_access(void)
     fx_end();
 }
 
+/* ---- shapes that are too large -------------------------------------------------------------- */
+
+#define TOO_MANY (INT64_C(1) << 42)
+
+static void after_a_shape_that_is_too_large_a_smaller_one_can_be_used(void)
+{
+    ferry_blob *b;
+
+    FX_OK_FATAL(ferry_blob_create(fx_device(), FERRY_F32, (int64_t[]){ 6 }, 1, &b));
+    write_floats(b, 1);
+    FX_OK(reshape1(b, TOO_MANY, NULL));
+    CU_ASSERT_PTR_NULL(ferry_blob_mutable_device_data(b).handle);
+    CU_ASSERT_EQUAL(ferry_last_error_code(), FERRY_ENOMEM);
+    FX_FAILS(FERRY_ENOMEM, ferry_blob_fill_diff(b, 1));
+    FX_OK(reshape1(b, 6, NULL));
+    write_floats(b, 3);
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_data(b).handle);
+    CU_ASSERT(counts_up_from(b, 3));
+    FX_OK(ferry_blob_fill_diff(b, 1));
+    CU_ASSERT_EQUAL(ferry_blob_capacity(b), 6);
+    ferry_blob_destroy(b);
+    fx_end();
+}
+
+/* The blob grows to memory of its own, although the memory's capacity would be enough. */
+static void a_blob_that_was_too_large_grows_again(void)
+{
+    ferry_blob *b;
+    bool grew = false;
+
+    FX_OK_FATAL(ferry_blob_create(fx_device(), FERRY_F32, (int64_t[]){ 6 }, 1, &b));
+    FX_OK(reshape1(b, TOO_MANY, NULL));
+    FX_OK(reshape1(b, 4, NULL));
+    write_floats(b, 1);
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_data(b).handle);
+    FX_OK(reshape1(b, 1000, &grew));
+    CU_ASSERT(grew);
+    write_floats(b, 2);
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_data(b).handle);
+    CU_ASSERT(counts_up_from(b, 2));
+    ferry_blob_destroy(b);
+    fx_end();
+}
+
 static const ferry_test_case cases[] = {
+    FERRY_TEST(after_a_shape_that_is_too_large_a_smaller_one_can_be_used),
+    FERRY_TEST(a_blob_that_was_too_large_grows_again),
     FERRY_TEST(an_unused_blob_allocates_nothing),
     FERRY_TEST(each_copy_of_data_and_diff_is_allocated_when_first_touched),
     FERRY_TEST(data_and_diff_are_distinct),

@@ -497,7 +497,52 @@ static void every_allocation_of_load_and_first_pass_may_fail(void)
     CU_ASSERT(n > 20); /* the minimum number of allocations */
 }
 
+/* ---- shapes that are too large --------------------------------------------------------------- */
+
+static int run_batch(ferry_net *net, int64_t batch)
+{
+    int err = ferry_blob_reshape4(ferry_net_input_at(net, 0), batch, 64, 14, 14);
+
+    if (!err)
+        err = ferry_net_forward(net, NULL);
+    return err;
+}
+
+static void runs_after_a_batch_that_is_too_large(const ferry_net_options *o)
+{
+    ferry_net *net = NULL;
+
+    FX_OK_FATAL(ferry_net_open(wn_device(), "net.prototxt", o, &net));
+    FX_OK(run_batch(net, 2));
+    FX_FAILS(FERRY_ENOMEM, run_batch(net, INT64_C(1) << 28));
+    FX_OK(run_batch(net, 2));
+    FX_OK(ferry_blob_reshape4(ferry_net_input_at(net, 0), INT64_C(1) << 28, 64, 14, 14));
+    FX_OK(ferry_net_reshape(net));
+    FX_OK(run_batch(net, 3));
+    if (o->phase == FERRY_PHASE_TRAIN)
+        FX_OK(ferry_net_backward(net));
+    ferry_net_close(net);
+}
+
+static void a_net_runs_after_a_batch_that_is_too_large(void)
+{
+    const ferry_net_options planned = { .struct_size = sizeof planned,
+                                        .text = text,
+                                        .text_size = strlen(text) };
+    ferry_net_options o = planned;
+
+    runs_after_a_batch_that_is_too_large(&o);
+    o.no_plan = true;
+    runs_after_a_batch_that_is_too_large(&o);
+    o = planned;
+    o.phase = FERRY_PHASE_TRAIN;
+    runs_after_a_batch_that_is_too_large(&o);
+    o.plan_training = true;
+    runs_after_a_batch_that_is_too_large(&o);
+}
+
 static const ferry_test_case cases[] = {
+    FERRY_TEST(a_net_runs_after_a_batch_that_is_too_large),
     FERRY_TEST(folded_weights_are_computed_whenever_they_are_packed),
     FERRY_TEST(nets_that_share_weights_share_packed_forms),
     FERRY_TEST(threads_pack_the_same_weights_at_once),
