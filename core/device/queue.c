@@ -290,26 +290,6 @@ int ferry__queue_settle(ferry_device *dev, void *handle)
 
 /* ---- the public half: events ---- */
 
-int ferry_event_record(ferry_queue *q, ferry_event **out)
-{
-    ferry_event *e;
-    int err;
-
-    if (!q || !out)
-        return ferry__error(FERRY_EINVAL, "ferry_event_record: NULL argument");
-    err = ferry__device_usable(q->device);
-    if (err)
-        return err;
-    err = ferry__queue_mark(q, &e);
-    if (!err && !e) { /* no work is ever pending on this queue, so the event is complete */
-        e = ferry__event_new(q);
-        err = e ? 0 : FERRY_ENOMEM;
-    }
-    if (!err)
-        *out = e;
-    return err;
-}
-
 int ferry_queue_wait_event(ferry_queue *q, ferry_event *e)
 {
     int err;

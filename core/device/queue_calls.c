@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The public functions for queues: creation and destruction, copies, the vendor's objects. Events
- * are in queue.c; sections, and waiting for a queue, in section.c.
+ * The public functions for queues: creation and destruction, copies, the vendor's objects, the
+ * record of an event. The rest of events is in queue.c; sections, and waiting for a queue, in
+ * section.c.
  */
 #include "config.h"
 
@@ -196,4 +197,29 @@ int ferry_queue_native(ferry_queue *q, const char *what, void *out, size_t size)
     if (!err)
         atomic_store(&q->native, true);
     return err ? ferry__device_fail(q->device, what, UINT64_MAX, err) : 0;
+}
+
+/* ---- events ---- */
+
+/* Inside a section it would take over failures that belong to the section's event. */
+int ferry_event_record(ferry_queue *q, ferry_event **out)
+{
+    ferry_event *e;
+    int err;
+
+    if (!q || !out)
+        return ferry__error(FERRY_EINVAL, "ferry_event_record: NULL argument");
+    err = ferry__section_refuse_on(q, "an event");
+    if (!err)
+        err = ferry__device_usable(q->device);
+    if (err)
+        return err;
+    err = ferry__queue_mark(q, &e);
+    if (!err && !e) { /* no work is ever pending on this queue, so the event is complete */
+        e = ferry__event_new(q);
+        err = e ? 0 : FERRY_ENOMEM;
+    }
+    if (!err)
+        *out = e;
+    return err;
 }

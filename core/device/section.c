@@ -24,6 +24,11 @@ int ferry__section_refuse(const char *what)
                         kept->device->name, what);
 }
 
+int ferry__section_refuse_on(const ferry_queue *q, const char *what)
+{
+    return kept == q ? ferry__section_refuse(what) : 0;
+}
+
 /* In a child of fork the queue's lock may be held by a thread that exists only in the parent. */
 static bool is_parents(const ferry_queue *q)
 {

@@ -55,6 +55,9 @@ bool ferry__section_is_on(void);
 /* FERRY_EINVAL between the program's begin and end in this thread: `what` waits or takes a lock. */
 int ferry__section_refuse(const char *what);
 
+/* The same, but only if the queue is the one that is reserved. */
+int ferry__section_refuse_on(const ferry_queue *q, const char *what);
+
 /*
  * Records an event that orders work and reports no failure: the queue keeps the failure of earlier
  * stray work. Destroy an event on a default queue before the device. *out is NULL where nothing

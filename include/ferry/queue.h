@@ -120,9 +120,10 @@ FERRY_API int ferry_queue_call(ferry_queue *q, const char *what, ferry_queue_cal
  * submit by the vendor's object. Get the references before: between begin and end this thread may
  * only submit work, to any queue, by ferry/math.h, ferry_queue_call or the vendor's object. Calls
  * that work on a memory or a blob return FERRY_EINVAL meanwhile, unless the access is settled, and
- * so do the reductions and another begin. Functions that cannot return an error must be called
- * before or after: destroy, release, and ferry_memory_mark_lost, which does nothing here.
- * FERRY_ENOMEM, FERRY_EDEVICE; the queue is then not reserved.
+ * so do the reductions, ferry_event_record on the reserved queue and another begin. Functions that
+ * cannot return an error must be called before or after: destroy, release, and
+ * ferry_memory_mark_lost, which does nothing here. FERRY_ENOMEM, FERRY_EDEVICE; the queue is then
+ * not reserved.
  */
 FERRY_API int ferry_queue_begin(ferry_queue *q);
 
@@ -138,7 +139,7 @@ FERRY_API int ferry_queue_end(ferry_queue *q, ferry_event **out);
 
 /**
  * An event after all work submitted to `q` so far; the caller destroys it. Does not block. *out
- * only on success.
+ * only on success. FERRY_EINVAL between ferry_queue_begin(q) and ferry_queue_end in one thread.
  */
 FERRY_API int ferry_event_record(ferry_queue *q, ferry_event **out);
 

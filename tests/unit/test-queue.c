@@ -476,7 +476,25 @@ static void repeated_recording_keeps_no_events(void)
     }
 }
 
+static void an_event_inside_a_section_is_refused_on_its_queue_alone(void)
+{
+    ferry_event *e = NULL;
+
+    wx_begin();
+    FX_OK(ferry_queue_begin(wx_queue(0)));
+    FX_FAILS(FERRY_EINVAL, ferry_event_record(wx_queue(0), &e));
+    CU_ASSERT_PTR_NULL(e);
+    FX_OK(ferry_event_record(wx_queue(1), &e));
+    ferry_event_destroy(e);
+    FX_OK(ferry_queue_end(wx_queue(0), &e));
+    ferry_event_destroy(e);
+    FX_OK(ferry_event_record(wx_queue(0), &e));
+    ferry_event_destroy(e);
+    wx_end();
+}
+
 static const ferry_test_case cases[] = {
+    FERRY_TEST(an_event_inside_a_section_is_refused_on_its_queue_alone),
     FERRY_TEST(a_reader_on_another_queue_waits_for_the_copys_writer),
     FERRY_TEST(a_reader_on_another_queue_waits_for_a_kernel_that_writes),
     FERRY_TEST(readers_do_not_wait_for_one_another),
