@@ -17,13 +17,9 @@ int ferry__device_fail(ferry_device *dev, const char *operation, uint64_t bytes,
 {
     char said[512];
 
-    snprintf(said, sizeof said, "%s", ferry__host_take_error());
-    if (code >= 0) /* the entry breaks the contract; a positive result does not count as success */
-        code = FERRY_EPLUGIN;
+    code = ferry__host_take_failure(code, said, sizeof said);
     if (code == FERRY_ELOST)
         atomic_store(&dev->state, FERRY__DEVICE_LOST);
-    if (!said[0])
-        snprintf(said, sizeof said, "%s", ferry_strerror(code));
     if (bytes == UINT64_MAX)
         return ferry__error(code, "%s: %s: %s", dev->name, operation, said);
     return ferry__error(code, "%s: %s of %" PRIu64 " bytes: %s", dev->name, operation, bytes, said);
@@ -159,8 +155,10 @@ int ferry_device_extension(ferry_device *dev, const char *name, const void **out
     if (err)
         return err;
     err = dev->ops->extension(dev->dev, name, &table);
-    if (err == FERRY_EUNSUPPORTED)
+    if (err == FERRY_EUNSUPPORTED) {
+        (void)ferry__host_take_error(); /* the message says only that the name is unknown */
         return ferry__error(err, "%s: its plugin has no extension \"%s\"", dev->name, name);
+    }
     if (err)
         return ferry__device_fail(dev, "extension", UINT64_MAX, err);
     if (!table || *(const uint32_t *)table < sizeof(uint32_t))
@@ -188,6 +186,8 @@ int ferry__device_ask(ferry_device *dev, const void *handle)
 {
     int said = dev->ops->owns(dev->dev, handle);
 
+    if (said == FERRY_EUNSUPPORTED)
+        (void)ferry__host_take_error();
     return said == 0 || said == 1 || said == FERRY_EUNSUPPORTED
                ? said
                : ferry__device_fail(dev, "owns", UINT64_MAX, said);

@@ -5,6 +5,7 @@
 
 #include "core/base/log.h"
 #include "core/base/status.h"
+#include "core/plugin/host.h"
 #include "core/device/pool.h"
 #include "core/device/section.h"
 #include "core/device/trace.h"
@@ -76,6 +77,7 @@ bool ferry__math_offered(ferry_device *dev, uint32_t op, ferry_dtype dtype)
 
 void ferry__math_refuse(ferry_device *dev, uint32_t op, ferry_dtype dtype)
 {
+    (void)ferry__host_take_error(); /* of the entry, whose place the host takes */
     atomic_fetch_or_explicit(&dev->refused[op], (UINT32_C(1) << dtype) * 0x10001u,
                              memory_order_relaxed);
 }

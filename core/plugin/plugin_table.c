@@ -349,24 +349,23 @@ static void fill_arithmetic(ferry_plugin_ops *o)
     DEFAULT(o->gemm, no_gemm);
 }
 
-int ferry__plugin_table_adopt(const char *plugin, const ferry_plugin_ops *theirs,
-                              ferry_plugin_ops *out, uint64_t *out_given)
+int ferry__plugin_table_adopt(const ferry_plugin_ops *theirs, ferry_plugin_ops *out,
+                              uint64_t *out_given)
 {
     size_t size = theirs->struct_size < sizeof *out ? theirs->struct_size : sizeof *out;
     const char *wrong;
 
     if (size < sizeof out->struct_size)
-        return ferry__error(FERRY_EABI, "%s: its table's struct_size is %zu", plugin, size);
+        return ferry__error(FERRY_EABI, "its table's struct_size is %zu", size);
     memset(out, 0, sizeof *out);
     memcpy(out, theirs, size);
     out->struct_size = sizeof *out;
     wrong = missing_mandatory(out);
     if (wrong)
-        return ferry__error(FERRY_EABI, "%s: the mandatory entry %s is missing from its table",
-                            plugin, wrong);
+        return ferry__error(FERRY_EABI, "the mandatory entry %s is missing from its table", wrong);
     wrong = half_a_group(out);
     if (wrong)
-        return ferry__error(FERRY_EABI, "%s: its table has only part of %s", plugin, wrong);
+        return ferry__error(FERRY_EABI, "its table has only part of %s", wrong);
     *out_given = what_is_given(out);
     fill_features(out);
     fill_arithmetic(out);

@@ -11,7 +11,7 @@
  * typed defaults, and sets the bits of the entries provided in *out_given. *out is undefined after
  * a failure.
  */
-int ferry__plugin_table_adopt(const char *plugin, const ferry_plugin_ops *theirs,
-                              ferry_plugin_ops *out, uint64_t *out_given);
+int ferry__plugin_table_adopt(const ferry_plugin_ops *theirs, ferry_plugin_ops *out,
+                              uint64_t *out_given);
 
 #endif

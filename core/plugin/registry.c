@@ -129,17 +129,15 @@ static void take_settings(struct opened *opened, struct ferry__settings *setting
     opened->plugin.budget = settings->budget;
 }
 
-/*
- * Refuses with the plugin's message for its failure `code`, or with the standard message of the
- * code.
- */
-static int refuse_as_said(struct ferry__refusal *refusal, int code, const char *entry)
+/* Refuses with the plugin's message for the result of its entry, or with a message about that. */
+static int refuse_as_said(struct ferry__refusal *refusal, int result, const char *entry)
 {
-    const char *said = ferry__host_take_error();
+    char said[1024];
+    bool silent = !ferry__host_has_said();
+    int code = ferry__host_take_failure(result, said, sizeof(said));
 
-    if (code > 0)
-        code = FERRY_EPLUGIN;
-    return ferry__refuse(refusal, code, "", "%s", said[0] ? said : entry ? entry : "");
+    return ferry__refuse(refusal, code, "", "%s%s%s", silent ? entry : "",
+                         silent ? " failed: " : "", said);
 }
 
 /* Whether FERRY_VALIDATE or the plugin's section enables the checks of the rules. */
@@ -172,7 +170,6 @@ static int adopt(struct opened *opened, const struct ferry__candidate *candidate
 {
     const ferry_plugin_ops *theirs = NULL;
     ferry__open_fn *open_plugin = NULL;
-    char general[128];
     int err;
 
     *out_stage = FERRY__STAGE_DLOPEN;
@@ -184,14 +181,11 @@ static int adopt(struct opened *opened, const struct ferry__candidate *candidate
     ferry__host_enter(&opened->plugin);
     err = open_plugin(&ferry__host, &theirs);
     ferry__host_leave();
-    if (err) {
-        snprintf(general, sizeof(general), "ferry_plugin_open failed: %s", ferry_strerror(err));
-        return refuse_as_said(refusal, err, general);
-    }
+    if (err)
+        return refuse_as_said(refusal, err, "ferry_plugin_open");
     if (!theirs)
         return ferry__refuse(refusal, FERRY_EPLUGIN, "", "ferry_plugin_open returned no table");
-    err = ferry__plugin_table_adopt(opened->plugin.name, theirs, &opened->plugin.ops,
-                                    &opened->plugin.given);
+    err = ferry__plugin_table_adopt(theirs, &opened->plugin.ops, &opened->plugin.given);
     if (err)
         return ferry__refuse(refusal, err, "", "%s", ferry_last_error());
     err = validate(opened, refusal);
@@ -206,7 +200,6 @@ static int count_devices(struct opened *opened, const char **out_stage,
 {
     const struct ferry__plugin *plugin = &opened->plugin;
     uint32_t count = 0;
-    char general[128];
     int err;
 
     *out_stage = FERRY__STAGE_DEVICES;
@@ -214,10 +207,8 @@ static int count_devices(struct opened *opened, const char **out_stage,
     ferry__host_enter(plugin);
     err = plugin->ops.device_count(plugin->ops.plugin, &count);
     ferry__host_leave();
-    if (err) {
-        snprintf(general, sizeof(general), "device_count failed: %s", ferry_strerror(err));
-        return refuse_as_said(refusal, err, general);
-    }
+    if (err)
+        return refuse_as_said(refusal, err, "device_count");
     if (count > MOST_DEVICES)
         return ferry__refuse(refusal, FERRY_EPLUGIN, "",
                              "device_count returned %u devices, and at most %u are supported",

@@ -47,22 +47,20 @@ static void open_devices(const struct ferry__plugin *plugin, struct shared *shar
 
     for (uint32_t i = 0; i < verdict->count; i++) {
         void *dev = NULL;
-        const char *said;
-        int err;
+        char said[512];
+        int err, code;
 
         shared->opening = i;
         ferry__host_take_error();
         ferry__host_enter(plugin);
         err = plugin->ops.device_open(plugin->ops.plugin, i, &dev);
         ferry__host_leave();
-        said = ferry__host_take_error();
+        code = err ? ferry__host_take_failure(err, said, sizeof(said)) : 0;
         opened += err == 0;
         if (!err)
             plugin->ops.device_close(dev);
         else if (!verdict->refusal.reason[0])
-            ferry__refuse(&verdict->refusal, err < 0 ? err : FERRY_EPLUGIN, "",
-                          "its device %u does not open: %s", i,
-                          said[0] ? said : ferry_strerror(err));
+            ferry__refuse(&verdict->refusal, code, "", "its device %u does not open: %s", i, said);
     }
     if (verdict->count > 0 && opened == 0)
         verdict->code = verdict->refusal.code;

@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "fakes.h"
 
+#include "core/plugin/host.h"
+
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,7 +129,57 @@ static void conversions_that_a_plugin_lacks_run_on_the_host(void)
     ferry_runtime_close(rt);
 }
 
+/* ---- failures of entries -------------------------------------------------------------------- */
+
+static void a_result_that_is_no_status_code_is_the_plugins_fault(void)
+{
+    char said[64];
+
+    CU_ASSERT_EQUAL(ferry__host_take_failure(-99, said, sizeof(said)), FERRY_EPLUGIN);
+    CU_ASSERT_STRING_EQUAL(said, "it returned -99, which is not a status code");
+    CU_ASSERT_EQUAL(ferry__host_take_failure(5, said, sizeof(said)), FERRY_EPLUGIN);
+    CU_ASSERT_STRING_EQUAL(said, "it returned 5, which is not a status code");
+    CU_ASSERT_EQUAL(ferry__host_take_failure(FERRY_ENOMEM, said, sizeof(said)), FERRY_ENOMEM);
+    CU_ASSERT_STRING_EQUAL(said, ferry_strerror(FERRY_ENOMEM));
+    ferry__host_blame("it returned 0 and no block");
+    CU_ASSERT_EQUAL(ferry__host_take_failure(FERRY_EPLUGIN, said, sizeof(said)), FERRY_EPLUGIN);
+    CU_ASSERT_STRING_EQUAL(said, "it returned 0 and no block");
+}
+
+static void the_message_of_a_fallback_is_not_that_of_a_later_failure(void)
+{
+    char said[64];
+
+    ferry__host.error(FERRY_EUNSUPPORTED, "axpy of this dtype is not offered");
+    CU_ASSERT_EQUAL(ferry__host_take_failure(FERRY_ENOMEM, said, sizeof(said)), FERRY_ENOMEM);
+    CU_ASSERT_STRING_EQUAL(said, ferry_strerror(FERRY_ENOMEM));
+    ferry__host.error(FERRY_ENOMEM, "out of %s", "blocks");
+    CU_ASSERT_EQUAL(ferry__host_take_failure(FERRY_ENOMEM, said, sizeof(said)), FERRY_ENOMEM);
+    CU_ASSERT_STRING_EQUAL(said, "out of blocks");
+}
+
+static void an_unknown_extension_leaves_no_message(void)
+{
+    const char *folder = fakes_folder();
+    ferry_device *dev = NULL;
+    const void *table;
+    ferry_runtime *rt;
+    void *inside;
+
+    fakes_put(folder, "pairs", NULL);
+    rt = fakes_open(folder, "pairs", NULL);
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_get_device(rt, NULL, &dev), 0);
+    ferry__host.error(FERRY_EUNSUPPORTED, "there is no such extension");
+    CU_ASSERT_EQUAL(ferry_device_extension(dev, "acme.graphs/1", &table, &inside),
+                    FERRY_EUNSUPPORTED);
+    CU_ASSERT_FALSE(ferry__host_has_said());
+    ferry_runtime_close(rt);
+}
+
 static const ferry_test_case cases[] = {
+    FERRY_TEST(a_result_that_is_no_status_code_is_the_plugins_fault),
+    FERRY_TEST(the_message_of_a_fallback_is_not_that_of_a_later_failure),
+    FERRY_TEST(an_unknown_extension_leaves_no_message),
     FERRY_TEST(options_are_read_by_type_and_replace_the_default),
     FERRY_TEST(a_wrong_value_is_an_error_with_its_place),
     FERRY_TEST(the_program_s_locale_changes_no_option),
