@@ -9,8 +9,13 @@
 /* Returns FERRY_CPU_… bits. In a virtual machine each cpuid takes ten microseconds. */
 uint32_t ferry__isa_features(void);
 
-/* Decodes cpuid leaves 1 and 7 and XCR0; a separate function, so that it can be tested. */
-uint32_t ferry__isa_decode(uint32_t leaf1_ecx, uint32_t leaf7_ebx, uint64_t xcr0);
+/* The words of cpuid that have the bits; leaf7_1: subleaf 1; extended1: leaf 0x80000001. */
+struct ferry__cpuid {
+    uint32_t leaf1_ecx, leaf7_ebx, leaf7_ecx, leaf7_edx, leaf7_1_eax, extended1_ecx;
+};
+
+/* Decodes words of cpuid and XCR0; a separate function, so that it can be tested. */
+uint32_t ferry__isa_decode(const struct ferry__cpuid *words, uint64_t xcr0);
 
 /* Writes the names of the bits, "AVX2, FMA"; a bit without a name is "bit 31". */
 void ferry__isa_names(uint32_t features, char *out, size_t size);

@@ -34,22 +34,33 @@ FERRY_BEGIN_DECLS
 
 /**
  * Bits of cpu_features: instruction sets that the plugin's code was compiled for. ferry refuses the
- * plugin if the CPU or the OS lacks one of them.
+ * plugin if the CPU or the OS lacks one of them. They cover the levels x86-64-v2, -v3 and -v4, and
+ * the later sets that a compiler uses by itself; sets that only intrinsics or assembly use (AMX,
+ * GFNI, VAES) and those of ARM but for SVE are not recorded. A ferry that does not know a bit
+ * refuses the plugin.
  */
-#define FERRY_CPU_SSE3     (UINT32_C(1) << 0)
-#define FERRY_CPU_SSSE3    (UINT32_C(1) << 1)
-#define FERRY_CPU_SSE41    (UINT32_C(1) << 2)
-#define FERRY_CPU_SSE42    (UINT32_C(1) << 3)
-#define FERRY_CPU_POPCNT   (UINT32_C(1) << 4)
-#define FERRY_CPU_AVX      (UINT32_C(1) << 5)
-#define FERRY_CPU_F16C     (UINT32_C(1) << 6)
-#define FERRY_CPU_FMA      (UINT32_C(1) << 7)
-#define FERRY_CPU_BMI2     (UINT32_C(1) << 8)
-#define FERRY_CPU_AVX2     (UINT32_C(1) << 9)
-#define FERRY_CPU_AVX512F  (UINT32_C(1) << 10)
-#define FERRY_CPU_AVX512BW (UINT32_C(1) << 11)
-#define FERRY_CPU_AVX512VL (UINT32_C(1) << 12)
-#define FERRY_CPU_SVE      (UINT32_C(1) << 16)
+#define FERRY_CPU_SSE3       (UINT32_C(1) << 0)
+#define FERRY_CPU_SSSE3      (UINT32_C(1) << 1)
+#define FERRY_CPU_SSE41      (UINT32_C(1) << 2)
+#define FERRY_CPU_SSE42      (UINT32_C(1) << 3)
+#define FERRY_CPU_POPCNT     (UINT32_C(1) << 4)
+#define FERRY_CPU_AVX        (UINT32_C(1) << 5)
+#define FERRY_CPU_F16C       (UINT32_C(1) << 6)
+#define FERRY_CPU_FMA        (UINT32_C(1) << 7)
+#define FERRY_CPU_BMI2       (UINT32_C(1) << 8)
+#define FERRY_CPU_AVX2       (UINT32_C(1) << 9)
+#define FERRY_CPU_AVX512F    (UINT32_C(1) << 10)
+#define FERRY_CPU_AVX512BW   (UINT32_C(1) << 11)
+#define FERRY_CPU_AVX512VL   (UINT32_C(1) << 12)
+#define FERRY_CPU_LZCNT      (UINT32_C(1) << 13)
+#define FERRY_CPU_BMI1       (UINT32_C(1) << 14)
+#define FERRY_CPU_MOVBE      (UINT32_C(1) << 15)
+#define FERRY_CPU_SVE        (UINT32_C(1) << 16)
+#define FERRY_CPU_AVX512DQ   (UINT32_C(1) << 17)
+#define FERRY_CPU_AVX512CD   (UINT32_C(1) << 18)
+#define FERRY_CPU_AVX512VNNI (UINT32_C(1) << 19)
+#define FERRY_CPU_AVX512BF16 (UINT32_C(1) << 20)
+#define FERRY_CPU_AVX512FP16 (UINT32_C(1) << 21)
 
 /**
  * Bits of sanitizer: the sanitizer that the plugin was compiled with. A program without that
@@ -152,6 +163,46 @@ extern FERRY_API const ferry_plugin_descriptor ferry_plugin;
 #else
 #define FERRY_HAVE_AVX512VL_ 0
 #endif
+#ifdef __LZCNT__
+#define FERRY_HAVE_LZCNT_ FERRY_CPU_LZCNT
+#else
+#define FERRY_HAVE_LZCNT_ 0
+#endif
+#ifdef __BMI__
+#define FERRY_HAVE_BMI1_ FERRY_CPU_BMI1
+#else
+#define FERRY_HAVE_BMI1_ 0
+#endif
+#ifdef __MOVBE__
+#define FERRY_HAVE_MOVBE_ FERRY_CPU_MOVBE
+#else
+#define FERRY_HAVE_MOVBE_ 0
+#endif
+#ifdef __AVX512DQ__
+#define FERRY_HAVE_AVX512DQ_ FERRY_CPU_AVX512DQ
+#else
+#define FERRY_HAVE_AVX512DQ_ 0
+#endif
+#ifdef __AVX512CD__
+#define FERRY_HAVE_AVX512CD_ FERRY_CPU_AVX512CD
+#else
+#define FERRY_HAVE_AVX512CD_ 0
+#endif
+#ifdef __AVX512VNNI__
+#define FERRY_HAVE_AVX512VNNI_ FERRY_CPU_AVX512VNNI
+#else
+#define FERRY_HAVE_AVX512VNNI_ 0
+#endif
+#ifdef __AVX512BF16__
+#define FERRY_HAVE_AVX512BF16_ FERRY_CPU_AVX512BF16
+#else
+#define FERRY_HAVE_AVX512BF16_ 0
+#endif
+#ifdef __AVX512FP16__
+#define FERRY_HAVE_AVX512FP16_ FERRY_CPU_AVX512FP16
+#else
+#define FERRY_HAVE_AVX512FP16_ 0
+#endif
 #ifdef __ARM_FEATURE_SVE
 #define FERRY_HAVE_SVE_ FERRY_CPU_SVE
 #else
@@ -181,7 +232,9 @@ extern FERRY_API const ferry_plugin_descriptor ferry_plugin;
     (FERRY_HAVE_SSE3_ | FERRY_HAVE_SSSE3_ | FERRY_HAVE_SSE41_ | FERRY_HAVE_SSE42_ |     \
      FERRY_HAVE_POPCNT_ | FERRY_HAVE_AVX_ | FERRY_HAVE_F16C_ | FERRY_HAVE_FMA_ |        \
      FERRY_HAVE_BMI2_ | FERRY_HAVE_AVX2_ | FERRY_HAVE_AVX512F_ | FERRY_HAVE_AVX512BW_ | \
-     FERRY_HAVE_AVX512VL_ | FERRY_HAVE_SVE_)
+     FERRY_HAVE_AVX512VL_ | FERRY_HAVE_LZCNT_ | FERRY_HAVE_BMI1_ | FERRY_HAVE_MOVBE_ |   \
+     FERRY_HAVE_SVE_ | FERRY_HAVE_AVX512DQ_ | FERRY_HAVE_AVX512CD_ |                    \
+     FERRY_HAVE_AVX512VNNI_ | FERRY_HAVE_AVX512BF16_ | FERRY_HAVE_AVX512FP16_)
 
 /*
  * C++ has designated initialisers from C++20 on; GCC and Clang accept them in earlier standards

@@ -196,20 +196,44 @@ static void a_file_without_a_readable_dynamic_section_is_refused(void)
 static void a_feature_counts_only_if_the_os_saves_its_registers(void)
 {
     uint32_t avx = FERRY_CPU_AVX | FERRY_CPU_AVX2 | FERRY_CPU_FMA | FERRY_CPU_F16C;
-    uint32_t avx512 = FERRY_CPU_AVX512F | FERRY_CPU_AVX512BW | FERRY_CPU_AVX512VL;
-    uint32_t none = ferry__isa_decode(~0u, ~0u, 0x1);
+    uint32_t avx512 = FERRY_CPU_AVX512F | FERRY_CPU_AVX512BW | FERRY_CPU_AVX512VL |
+                      FERRY_CPU_AVX512DQ | FERRY_CPU_AVX512CD | FERRY_CPU_AVX512VNNI |
+                      FERRY_CPU_AVX512BF16 | FERRY_CPU_AVX512FP16;
+    const struct ferry__cpuid all = { ~0u, ~0u, ~0u, ~0u, ~0u, ~0u }, nothing = { 0 };
+    uint32_t none = ferry__isa_decode(&all, 0x1);
     char names[100];
 
     CU_ASSERT_EQUAL(none & (avx | avx512), 0);
     CU_ASSERT(none & FERRY_CPU_SSE42);
-    CU_ASSERT_EQUAL(ferry__isa_decode(~0u, ~0u, 0x2) & avx, 0);
-    CU_ASSERT_EQUAL(ferry__isa_decode(~0u, ~0u, 0x7) & (avx | avx512), avx);
-    CU_ASSERT_EQUAL(ferry__isa_decode(~0u, ~0u, 0xe7) & (avx | avx512), avx | avx512);
-    CU_ASSERT_EQUAL(ferry__isa_decode(0, 0, 0xe7), 0);
+    CU_ASSERT_EQUAL(ferry__isa_decode(&all, 0x2) & avx, 0);
+    CU_ASSERT_EQUAL(ferry__isa_decode(&all, 0x7) & (avx | avx512), avx);
+    CU_ASSERT_EQUAL(ferry__isa_decode(&all, 0xe7) & (avx | avx512), avx | avx512);
+    CU_ASSERT_EQUAL(ferry__isa_decode(&nothing, 0xe7), 0);
     ferry__isa_names(FERRY_CPU_AVX2 | FERRY_CPU_SSE3, names, sizeof(names));
     CU_ASSERT_STRING_EQUAL(names, "SSE3, AVX2");
     ferry__isa_names(~0u, names, 8);
     CU_ASSERT_EQUAL(strlen(names), 7);
+}
+
+/* The words of cpuid in which each feature is one bit, and nothing else is set. */
+static void each_feature_of_a_level_is_one_bit_of_cpuid(void)
+{
+    static const struct {
+        struct ferry__cpuid words;
+        uint32_t feature;
+    } rows[] = {
+        { { .extended1_ecx = 1u << 5 }, FERRY_CPU_LZCNT },
+        { { .leaf7_ebx = 1u << 3 }, FERRY_CPU_BMI1 },
+        { { .leaf1_ecx = 1u << 22 }, FERRY_CPU_MOVBE },
+        { { .leaf7_ebx = 1u << 17 }, FERRY_CPU_AVX512DQ },
+        { { .leaf7_ebx = 1u << 28 }, FERRY_CPU_AVX512CD },
+        { { .leaf7_ecx = 1u << 11 }, FERRY_CPU_AVX512VNNI },
+        { { .leaf7_1_eax = 1u << 5 }, FERRY_CPU_AVX512BF16 },
+        { { .leaf7_edx = 1u << 23 }, FERRY_CPU_AVX512FP16 },
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        CU_ASSERT_EQUAL(ferry__isa_decode(&rows[i].words, 0xe7), rows[i].feature);
 }
 
 /* ---- bytes that mean no good ---------------------------------------------------------------- */
@@ -251,6 +275,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_file_that_is_not_a_shared_object_for_this_machine_is_refused),
     FERRY_TEST(a_file_without_a_readable_dynamic_section_is_refused),
     FERRY_TEST(a_feature_counts_only_if_the_os_saves_its_registers),
+    FERRY_TEST(each_feature_of_a_level_is_one_bit_of_cpuid),
     FERRY_TEST(every_prefix_of_a_plugin_is_refused_or_read_without_harm),
 };
 
