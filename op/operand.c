@@ -8,6 +8,16 @@
 #include <stdio.h>
 #include <string.h>
 
+/* An operand that every check refuses by its rank. */
+static ferry_operand refused(void)
+{
+    ferry_operand o;
+
+    memset(&o, 0, sizeof o);
+    o.rank = FERRY_OP_AXES + 1;
+    return o;
+}
+
 ferry_operand ferry_operand_make(ferry_dtype dtype, const int64_t *shape, int rank,
                                  const uint8_t *order)
 {
@@ -19,13 +29,12 @@ ferry_operand ferry_operand_make(ferry_dtype dtype, const int64_t *shape, int ra
     o.dtype = (uint32_t)dtype;
     o.rank = (uint32_t)rank;
     if (rank < 0 || rank > FERRY_OP_AXES || (rank > 0 && !shape))
-        return o;
+        return refused();
     for (i = rank - 1; i >= 0; i--) {
         int axis = order ? order[i] : i;
 
         if (axis >= rank || o.stride[axis])
-            return o; /* an axis is repeated or missing, so that the stride of another axis is 0,
-                       * which is refused */
+            return refused(); /* an axis is repeated or missing */
         o.stride[axis] = stride;
         if (shape[axis] > 1 && __builtin_mul_overflow(stride, shape[axis], &stride))
             stride = INT64_MAX;
@@ -73,8 +82,15 @@ int64_t ferry_operand_extent(const ferry_operand *operand)
 {
     int64_t elements, bytes;
 
-    if (!operand || operand->rank > FERRY_OP_AXES)
+    if (!operand)
         return ferry_error_set(FERRY_EINVAL, "ferry_operand_extent: the operand is NULL");
+    if (operand->rank > FERRY_OP_AXES)
+        return ferry_error_set(FERRY_EINVAL, "ferry_operand_extent: rank %u, the maximum is %u",
+                               (unsigned)operand->rank, (unsigned)FERRY_OP_AXES);
+    for (uint32_t i = 0; i < operand->rank; i++)
+        if (operand->shape[i] < 0)
+            return ferry_error_set(FERRY_EINVAL, "ferry_operand_extent: dim %u is negative",
+                                   (unsigned)i);
     elements = reach(operand);
     if (elements < 0 ||
         __builtin_mul_overflow(elements, (int64_t)ferry_dtype_size((ferry_dtype)operand->dtype),

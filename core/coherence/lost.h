@@ -8,6 +8,9 @@
 
 #include "core/coherence/replica.h"
 
+/* The code of a memory that the program marked as lost; no failure has it. */
+#define FERRY__LOST_MARKED 1
+
 /*
  * Clears the bits of failed copies in *valid. Call it before their counts of contents are reset:
  * the counts show whether the remaining copies lack a tail.

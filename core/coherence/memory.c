@@ -5,6 +5,7 @@
 
 #include "core/coherence/coherence.h"
 #include "core/coherence/idle.h"
+#include "core/coherence/lost.h"
 #include "core/base/fresh.h"
 #include "core/base/log.h"
 #include "core/coherence/uses.h"
@@ -459,7 +460,7 @@ void ferry_memory_mark_lost(ferry_memory *m)
     if (!m || ferry__request_begin(&req, m, NULL, false))
         return;
     if (!ferry__valid_claim(&req, 0)) {
-        m->lost = FERRY_EDEVICE;
+        m->lost = FERRY__LOST_MARKED;
         ferry__memory_renew(m);
         ferry__valid_publish(m, 0);
     }

@@ -285,6 +285,8 @@ static int add_file(struct ferry__search *search, const struct ferry__conf *conf
         err = examine(search, candidate, fd, &st);
         close(fd);
     }
+    if (err == FERRY_ENOMEM)
+        return ferry__error(err, "%s: no memory to examine it", candidate->line.path);
     if (section && strcmp(section->name, candidate->line.name) != 0)
         return wrong_name(section, candidate);
     if (section && section->library.text)

@@ -37,6 +37,8 @@ static int check_common(const struct product *p)
 
     if (!err && (p->n < 0 || p->k < 0))
         err = ferry__error(FERRY_EINVAL, "%s: a negative size", p->name);
+    if (!err && p->op == FERRY_OP_GEMV && p->trans_a != FERRY_TRANS && p->trans_a != FERRY_NO_TRANS)
+        err = ferry__error(FERRY_EINVAL, "%s: trans is %d", p->name, p->trans_a);
     if (!err && ((p->trans_a != FERRY_TRANS && p->trans_a != FERRY_NO_TRANS) ||
                  (p->trans_b != FERRY_TRANS && p->trans_b != FERRY_NO_TRANS)))
         err = ferry__error(FERRY_EINVAL, "%s: trans is %d, %d", p->name, p->trans_a, p->trans_b);

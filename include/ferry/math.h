@@ -6,12 +6,14 @@
  *
  * Every function checks its arguments, enqueues its work on `q` and returns, except dot, asum and
  * sumsq, which wait and return a double. References belong to q's device; they stay in use until
- * the work is done. A size of 0 does nothing (reductions give 0). An operation that a plugin does
- * not offer is computed on the host, counted in ferry_device_stats.fallbacks and logged once, or
- * fails with FERRY_EUNSUPPORTED under FERRY_STRICT. F16 and BF16 accumulate in F32; dtypes must be
- * floating except in copy, fill and convert.
+ * the work is done. A size of 0 does nothing (reductions give 0), but its arguments are checked.
+ * An operation that a plugin does not offer is computed on the host, counted in
+ * ferry_device_stats.fallbacks and logged once, or fails with FERRY_EUNSUPPORTED under
+ * FERRY_STRICT. F16 and BF16 accumulate in F32; dtypes must be floating except in copy, fill and
+ * convert.
  *
- * Errors: FERRY_EINVAL (NULL queue, negative size, leading dimension too small); a NULL reference
+ * Errors: FERRY_EINVAL (NULL queue, negative size, more than 2⁶⁰ − 1 elements, leading dimension
+ * too small: a row has at least one element); a NULL reference
  * returns the code that produced it; FERRY_EUNSUPPORTED for integer arithmetic and for gemv and
  * gemm beyond INT32_MAX; FERRY_EDEVICE, FERRY_ELOST, FERRY_EFORKED. After a failure the outputs are
  * partly written. Any thread; calls on one queue are serialised.
@@ -58,7 +60,8 @@ FERRY_API int ferry_math_sumsq(ferry_queue *q, ferry_dtype dtype, int64_t n, fer
                                double *out);
 /**
  * Computes y = alpha·op(A)·x + beta·y. A is m × n with lda ≥ n elements per row; trans
- * (FERRY_NO_TRANS, FERRY_TRANS) selects op; increments are not 0. With beta 0, y is not read.
+ * (FERRY_NO_TRANS, FERRY_TRANS) selects op; increments are not 0. As in BLAS, a vector with a
+ * negative increment begins at its last element in memory. With beta 0, y is not read.
  */
 FERRY_API int ferry_math_gemv(ferry_queue *q, ferry_dtype dtype, int trans, int64_t m, int64_t n,
                               double alpha, ferry_cref a, int64_t lda, ferry_cref x, int64_t incx,

@@ -57,9 +57,9 @@ FERRY_API void ferry_op_desc_init(ferry_op_desc *op, uint32_t kind);
 
 /**
  * Makes a contiguous operand of `rank` axes. `order` lists the axes from outermost to innermost in
- * memory; NULL means row-major, 0, 1, 2, …. Channels-last with four axes is {0, 2, 3, 1}. The
- * arguments are not checked here: ferry_op_desc_check refuses an operand made from values out of
- * range. Callable from any thread.
+ * memory; NULL means row-major, 0, 1, 2, …. Channels-last with four axes is {0, 2, 3, 1}. Of
+ * arguments out of range it makes an operand of more than FERRY_OP_AXES axes, which
+ * ferry_op_desc_check refuses. Callable from any thread.
  */
 FERRY_API ferry_operand ferry_operand_make(ferry_dtype dtype, const int64_t *shape, int rank,
                                            const uint8_t *order);

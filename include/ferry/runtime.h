@@ -139,8 +139,9 @@ FERRY_API int ferry_runtime_find_owner(ferry_runtime *rt, const void *handle, fe
  * Loads a shared object other than a plugin, permanently, under the rules for plugins (owner and
  * mode, an ELF file of this machine, the note that FERRY_PLUGIN makes), and finds a symbol of it;
  * *out is valid for the life of the process. A refused file stays refused until the runtime is
- * closed. FERRY_EPERM, FERRY_EPLUGIN, FERRY_EABI, FERRY_EIO with the reason and a remedy,
- * FERRY_EINVAL, FERRY_ENOMEM. Runs the file's constructors. Callable from any thread.
+ * closed. FERRY_EPERM, FERRY_EABI, FERRY_EIO if it cannot be read, and FERRY_EPLUGIN, also
+ * for a file that does not exist, with the reason and a remedy; FERRY_EINVAL, FERRY_ENOMEM. Runs
+ * the file's constructors. Callable from any thread.
  */
 FERRY_API int ferry_runtime_load_library(ferry_runtime *rt, const char *path, const char *symbol,
                                          const void **out);
