@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-FERRY_PLUGIN(.name = "cpu", .version = "0.1.0", .vendor = "ferry", .min_host_minor = 1);
+FERRY_PLUGIN(.name = "cpu", .version = PLUGIN_VERSION, .vendor = "ferry", .min_host_minor = 1);
 
 /* ---- the machine ---------------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
  */
 #include "opencl.h"
 
-FERRY_PLUGIN(.name = "opencl", .version = "0.1.0", .vendor = "ferry", .min_host_minor = 1);
+FERRY_PLUGIN(.name = "opencl", .version = PLUGIN_VERSION, .vendor = "ferry", .min_host_minor = 1);
 
 static const ferry_plugin_ops ops = {
     .struct_size = sizeof(ferry_plugin_ops),

@@ -271,7 +271,7 @@ static int compatibility(void *dev, char *out, uint64_t size)
 
     if (err)
         return err;
-    if ((uint64_t)snprintf(out, size, "openvino " OV_PACKAGE_VERSION "; %s; %s; %s; threads %s",
+    if ((uint64_t)snprintf(out, size, "openvino " PLUGIN_VERSION "; %s; %s; %s; threads %s",
                            d->api->version, d->name, name, d->threads) >= size)
         err = ov_host->error(FERRY_EINVAL, "the compatibility string is longer");
     d->api->ov_free(name);

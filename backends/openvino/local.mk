@@ -10,8 +10,7 @@ backends_ferry_openvino_la_SOURCES = \
 	%D%/model.c \
 	%D%/openvino.h \
 	%D%/plugin.c
-backends_ferry_openvino_la_CPPFLAGS = $(PLUGIN_CPPFLAGS) $(OPENVINO_CPPFLAGS) \
-	-DOV_PACKAGE_VERSION='"$(PACKAGE_VERSION)"'
+backends_ferry_openvino_la_CPPFLAGS = $(PLUGIN_CPPFLAGS) $(OPENVINO_CPPFLAGS)
 backends_ferry_openvino_la_CFLAGS = $(PLUGIN_CFLAGS)
 backends_ferry_openvino_la_LDFLAGS = $(PLUGIN_LINK_FLAGS)
 backends_ferry_openvino_la_LIBADD = -lpthread -ldl

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-FERRY_PLUGIN(.name = "openvino", .version = "0.2.0", .vendor = "ferry", .min_host_minor = 1);
+FERRY_PLUGIN(.name = "openvino", .version = PLUGIN_VERSION, .vendor = "ferry", .min_host_minor = 1);
 
 static void *at(ferry_ref ref)
 {

@@ -7,7 +7,7 @@
 #include <ferry/graph_plugin.h>
 #include <string.h>
 
-FERRY_PLUGIN(.name = "sim", .version = "0.1.0", .vendor = "ferry");
+FERRY_PLUGIN(.name = "sim", .version = PLUGIN_VERSION, .vendor = "ferry");
 
 static int extension(void *device, const char *name, const void **out_table)
 {
