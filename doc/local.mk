@@ -61,6 +61,7 @@ EXTRA_DIST += \
 	%D%/measurements/2026-11-30-architectures.md \
 	%D%/measurements/2026-11-30-bf16.md \
 	%D%/measurements/2026-11-30-first-pass.md \
+	%D%/measurements/2026-11-30-bf16-values.md \
 	%D%/measurements/2026-11-30-half.md \
 	%D%/measurements/2026-11-30-instruction-sets.md \
 	%D%/measurements/2026-11-30-integers-accuracy.md \

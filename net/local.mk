@@ -272,6 +272,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/passes/quantize_items.h \
 	%D%/passes/fuse.c \
 	%D%/passes/halves.c \
+	%D%/passes/narrow.c \
 	%D%/passes/layout.c \
 	%D%/passes/make.c \
 	%D%/passes/passes.h \

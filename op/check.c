@@ -146,8 +146,8 @@ int ferry__bad(const ferry_op_desc *op, const char *what, int64_t got, int64_t l
 
 static int numbers_check(const ferry_op_desc *op, const struct ferry__kind *k)
 {
-    const uint32_t math = FERRY_MATH_TF32 | FERRY_MATH_WINOGRAD | FERRY_MATH_BF16 |
-                          FERRY_MATH_WINOGRAD_2;
+    const uint32_t math =
+        FERRY_MATH_TF32 | FERRY_MATH_WINOGRAD | FERRY_MATH_BF16 | FERRY_MATH_WINOGRAD_2;
     uint32_t steps = op->pass == FERRY_PASS_FORWARD ? FERRY_OP_EPILOGUE : 0, own;
 
     if (op->math & ~math)
@@ -218,6 +218,49 @@ bool ferry__op_has_half_weights(const ferry_op_desc *op)
     return op->kind == FERRY_OP_INNER_PRODUCT && op->pass == FERRY_PASS_FORWARD && op->n_in > 1 &&
            op->in[0].dtype == FERRY_F32 &&
            (op->in[1].dtype == FERRY_F16 || op->in[1].dtype == FERRY_BF16);
+}
+
+bool ferry__op_has_bf16_values(const ferry_op_desc *op)
+{
+    uint32_t i;
+
+    if ((op->kind != FERRY_OP_CONVOLUTION && op->kind != FERRY_OP_INNER_PRODUCT) ||
+        op->pass != FERRY_PASS_FORWARD || op->n_in < 2 || op->in[1].dtype != FERRY_F32)
+        return false;
+    for (i = 0; i < op->n_epilogue; i++)
+        if (op->epilogue[i].step == FERRY_STEP_ADD && op->epilogue[i].operand < op->n_in &&
+            op->in[op->epilogue[i].operand].dtype == FERRY_BF16)
+            return true;
+    return op->in[0].dtype == FERRY_BF16 || op->out[0].dtype == FERRY_BF16;
+}
+
+/* Checks that an operand beside weights of F32 is F32, or BF16 as well if `either`. */
+static int value_check(const ferry_op_desc *op, const char *what, uint32_t i, uint32_t dtype,
+                       bool either)
+{
+    if (dtype == FERRY_F32 || (either && dtype == FERRY_BF16))
+        return 0;
+    return ferry_error_set(
+        FERRY_EINVAL, "%s: %s[%u] has dtype %u, must be %d%s beside values of BF16",
+        ferry__op_title(op), what, i, dtype, FERRY_F32, either ? " or BF16" : "");
+}
+
+/* Checks the dtypes of a product with values of BF16: see op_params.h. */
+static int values_check(const ferry_op_desc *op)
+{
+    uint32_t own = ferry_op_own_inputs(op), i;
+    int err = value_check(op, "in", 0, op->in[0].dtype, true);
+
+    if (!err && own > 2)
+        err = value_check(op, "in", 2, op->in[2].dtype, false);
+    for (i = 0; !err && i < op->n_epilogue; i++) {
+        uint32_t operand = op->epilogue[i].operand;
+
+        if (op->epilogue[i].step != FERRY_STEP_UNARY && operand < op->n_in)
+            err = value_check(op, "in", operand, op->in[operand].dtype,
+                              op->epilogue[i].step == FERRY_STEP_ADD);
+    }
+    return err ? err : value_check(op, "out", 0, op->out[0].dtype, true);
 }
 
 /* Checks that an operand of integer arithmetic is F32, or I8 or U8 as well if `either`. */
@@ -375,7 +418,9 @@ int ferry_op_desc_check(const ferry_op_desc *theirs)
     if (!err)
         err = operands_check(op, k);
     if (!err)
-        err = ferry__op_is_integer(op) ? integers_check(op) : dtypes_check(op);
+        err = ferry__op_is_integer(op)        ? integers_check(op)
+              : ferry__op_has_bf16_values(op) ? values_check(op)
+                                              : dtypes_check(op);
     if (!err)
         err = k->check(op);
     return err ? err : epilogue_check(op);

@@ -52,6 +52,8 @@ static inline bool ferry__is_integer(uint32_t dtype)
 bool ferry__op_is_integer(const ferry_op_desc *op);
 /* Whether an operation on F32 has weights of F16 or BF16 (op_params.h). */
 bool ferry__op_has_half_weights(const ferry_op_desc *op);
+/* Whether a product with weights of F32 reads, adds or writes BF16 (op_params.h). */
+bool ferry__op_has_bf16_values(const ferry_op_desc *op);
 
 /*
  * The check functions of the rows of kernels/kinds.h, in check_window.c, check_kinds.c and

@@ -65,6 +65,8 @@ int ferry__plan_add(struct ferry__plan *plan, const ferry_op_desc *op,
         return 0;
     if (ferry__op_has_half_weights(op) && !(plan->target.table->flags & FERRY_OP_HALF_WEIGHTS))
         return 0;
+    if (ferry__op_has_bf16_values(op) && !(plan->target.table->flags & FERRY_OP_BF16_VALUES))
+        return 0;
     step = append(plan);
     if (!step)
         return no_memory(op);
@@ -163,7 +165,8 @@ static int plan_whole(struct ferry__plan *plan, const ferry_op_desc *op)
     if (taken >= op->n_epilogue)
         return 1;
     ferry__plan_cut(plan, 0);
-    if (ferry__op_is_integer(op)) /* an integer result would be rounded before the other steps */
+    /* the result would be rounded before the other steps */
+    if (ferry__op_is_integer(op) || ferry__op_has_bf16_values(op))
         return 0;
     cut = shortened(op, taken);
     can = ferry__plan_add(plan, &cut, in, out);
@@ -177,7 +180,8 @@ static int plan_whole(struct ferry__plan *plan, const ferry_op_desc *op)
 static int plan_composed(struct ferry__plan *plan, const ferry_op_desc *op)
 {
     ferry_op_desc bare = shortened(op, 0);
-    bool is_mixed = ferry__op_is_integer(op) || ferry__op_has_half_weights(op);
+    bool is_mixed =
+        ferry__op_is_integer(op) || ferry__op_has_half_weights(op) || ferry__op_has_bf16_values(op);
     int can = is_mixed ? 0 : ferry__compose(plan, &bare);
 
     if (can > 0)

@@ -109,6 +109,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/pool_backward_impl.h \
 	%D%/op/pool_impl.h \
 	%D%/op/pool_lines_impl.h \
+	%D%/op/pool_windows_impl.h \
 	%D%/op/random.c \
 	%D%/op/turn.h \
 	%D%/op/update.c \
@@ -128,7 +129,11 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/sums.c \
 	%D%/op/sums_impl.h \
 	%D%/op/table.c \
+	%D%/op/taps.c \
+	%D%/op/taps.h \
 	%D%/op/tile.h \
+	%D%/op/values.h \
+	%D%/op/values_bf16.c \
 	%D%/op/vector.h \
 	%D%/op/walk.c \
 	%D%/op/walk.h \
@@ -136,6 +141,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/winograd.c \
 	%D%/op/winograd.h \
 	%D%/op/winograd_impl.h \
+	%D%/op/winograd_patch_impl.h \
 	%D%/op/winograd_planes.c \
 	%D%/op/winograd_planes.h \
 	%D%/op/winograd_planes_impl.h \

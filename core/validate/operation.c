@@ -346,5 +346,9 @@ const ferry_op_table ferry__validate_operations[FERRY__OP_FLAGS + 1] = {
     TABLE(FERRY_OP_INTEGERS),
     TABLE(FERRY_OP_HALF_WEIGHTS),
     TABLE(FERRY_OP_INTEGERS | FERRY_OP_HALF_WEIGHTS),
+    TABLE(FERRY_OP_BF16_VALUES),
+    TABLE(FERRY_OP_BF16_VALUES | FERRY_OP_INTEGERS),
+    TABLE(FERRY_OP_BF16_VALUES | FERRY_OP_HALF_WEIGHTS),
+    TABLE(FERRY_OP_BF16_VALUES | FERRY_OP_INTEGERS | FERRY_OP_HALF_WEIGHTS),
 };
-_Static_assert(FERRY__OP_FLAGS == 3, "each set of flags has a table, in the order of its number");
+_Static_assert(FERRY__OP_FLAGS == 7, "each set of flags has a table, in the order of its number");

@@ -237,7 +237,7 @@ void ferry__check_written(struct ferry__tracked_device *d, void *queue, const fe
  * The "ferry.op/1" tables that check, by the flags that the plugin declares; `operations` of the
  * device has the plugin's table.
  */
-#define FERRY__OP_FLAGS (FERRY_OP_INTEGERS | FERRY_OP_HALF_WEIGHTS)
+#define FERRY__OP_FLAGS (FERRY_OP_INTEGERS | FERRY_OP_HALF_WEIGHTS | FERRY_OP_BF16_VALUES)
 extern const ferry_op_table ferry__validate_operations[FERRY__OP_FLAGS + 1];
 
 #endif

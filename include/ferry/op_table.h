@@ -65,7 +65,7 @@ typedef struct ferry_op_answer {
     uint8_t order[FERRY_OP_AXES];
     uint32_t packed_inputs; /* bit i: in[i] is packed into `packed`, and run does not read it */
     uint32_t cost;          /* FERRY_OP_COST_…; since 1.2, before that reserved and 0 */
-    uint64_t packed_bytes; /* 0: no packed constants */
+    uint64_t packed_bytes;  /* 0: no packed constants */
     /**
      * Operations of one device with equal nonzero keys may share packed constants. The key
      * identifies the shapes of the constants and the packed format; it does not depend on batch or
@@ -134,6 +134,8 @@ typedef int (*ferry_op_chain_fn)(void *arg, uint32_t index);
 #define FERRY_OP_INTEGERS 1u
 /** A flag of the table: query decides about half weights (op_params.h). Since 1.2. */
 #define FERRY_OP_HALF_WEIGHTS 2u
+/** A flag of the table: query decides about values of BF16 (op_params.h). Since 1.2. */
+#define FERRY_OP_BF16_VALUES 4u
 
 /**
  * The table: static const, valid for the life of the process. The entries under "mandatory" must be
@@ -141,7 +143,7 @@ typedef int (*ferry_op_chain_fn)(void *arg, uint32_t index);
  */
 typedef struct ferry_op_table {
     uint32_t struct_size;
-    uint32_t flags; /* FERRY_OP_INTEGERS, FERRY_OP_HALF_WEIGHTS; 0 before 1.2 */
+    uint32_t flags; /* FERRY_OP_…, as above; 0 before 1.2 */
 
     /* -- mandatory -- */
 

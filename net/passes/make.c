@@ -17,6 +17,7 @@ static int (*const passes[])(struct ferry__program *) = {
     ferry__pass_quantize,  /* computes products with integers of 8 bits */
     ferry__pass_halves,    /* gives products weights of F16 or BF16 */
     ferry__pass_layout,    /* selects channels last or row-major */
+    ferry__pass_narrow,    /* stores values as BF16 */
     ferry__pass_slice,     /* makes values slices of others */
     ferry__pass_strides,   /* gives operations the strides of their values */
     ferry__pass_arena,     /* assigns memory to values */

@@ -30,6 +30,8 @@ int ferry__pass_halves(struct ferry__program *p);
 void ferry__halves_trim(const ferry_layer *layer);
 /* Chooses channels last where operations prefer it, with copies at the borders of such regions. */
 int ferry__pass_layout(struct ferry__program *p);
+/* Stores values between products as BF16, where the precision permits that. */
+int ferry__pass_narrow(struct ferry__program *p);
 /* Makes values that are copied into a part of another value slices of it. */
 int ferry__pass_slice(struct ferry__program *p);
 /* Gives each operation the strides of its values. */

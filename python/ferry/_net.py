@@ -23,8 +23,8 @@ class Net(Held):
     blob in `keep` depends on are not computed. `backward` allows a backward pass in TEST. `place` puts layers
     on other devices ("conv*=opencl:0"). `level` and `stages` are those of the text's rules. `seed` is the
     seed of fillers and dropout; 0 means 1. Layers that write files (HDF5Output) may write only below the
-    folder `allow_write`, and nowhere without it. With `precision` "bf16" convolutions and inner products may
-    round to BF16 if that is faster on the device; with "f32" they do not; by default FERRY_PRECISION decides.
+    folder `allow_write`, and nowhere without it. With `precision` "bf16" convolutions and inner products, and
+    values between layers, may be rounded to BF16 if that is faster on the device; with "f32" they do not; by default FERRY_PRECISION decides.
     With `reread_weights` weights of a .caffemodel or .h5 that are used only in packed form are not stored beside
     it, but read from the file again when they are needed (net.h: ferry_net_options).
     `text` replaces the contents of the file, whose path is then only a name. With `share_inputs` forward reads

@@ -5,6 +5,8 @@
 #include "grouped.h"
 #include "op.h"
 #include "patches.h"
+#include "taps.h"
+#include "values.h"
 #include "winograd_planes.h"
 
 #include <ferry/op_types.h>
@@ -119,63 +121,6 @@ static void plan_product(struct cpu_op *p)
     packed = (uint64_t)(g->batches * cpu_gemm_packed(g)) * sizeof(float);
     p->answer.epilogue = cpu_epilogue_taken(p, true);
     cpu_op_pack_or_not(p, 1, packed, cpu_gemm_workspace(g));
-}
-
-/* Sets the layout of the weights that each output of a group needs. */
-static void find_weights(struct cpu_op *p)
-{
-    const ferry_op_window *window = &p->op.params.window;
-    const ferry_operand *w = &p->op.in[1];
-    int64_t *wide = p->plan.convolution.w;
-
-    wide[0] = w->stride[window->transposed ? 1 : 0];
-    wide[1] = w->stride[window->transposed ? 0 : 1];
-    ferry__widen_strides(w, 2, &wide[2]);
-    p->plan.convolution.w_group = w->shape[0] / window->group * w->stride[0];
-    p->plan.convolution.is_transposed = window->transposed != 0;
-}
-
-/*
- * Replaces a transposed convolution with strides of 1 by a convolution with flipped kernels and
- * complementary padding.
- */
-static void turn(struct cpu_op *p)
-{
-    struct cpu_window *w = &p->plan.convolution.window;
-    int64_t *tap = &p->plan.convolution.w[2];
-
-    for (int i = 0; i < 3; i++)
-        if (w->stride[i] != 1 || w->dilation[i] * (w->kernel[i] - 1) < w->pad[i])
-            return;
-    p->plan.convolution.is_transposed = false;
-    for (int i = 0; i < 3; i++) {
-        int64_t reach = w->dilation[i] * (w->kernel[i] - 1);
-
-        w->pad[i] = reach - w->pad[i];
-        w->pad_end[i] = w->out[i] - w->in[i] + reach - w->pad[i];
-        p->plan.convolution.w_first += (w->kernel[i] - 1) * tap[i];
-        tap[i] = -tap[i];
-    }
-}
-
-/* Leaves out those first and last taps of each axis that are in the padding at all positions. */
-static void trim(struct cpu_op *p)
-{
-    struct cpu_window *w = &p->plan.convolution.window;
-
-    for (int i = 0; i < 3; i++) {
-        int64_t far = (w->out[i] - 1) * w->stride[i], step = w->dilation[i];
-
-        for (; w->kernel[i] > 1 && w->pad[i] >= step && far < w->pad[i]; w->kernel[i]--) {
-            p->plan.convolution.w_first += p->plan.convolution.w[2 + i];
-            w->pad[i] -= step;
-        }
-        for (; w->kernel[i] > 1 && w->pad_end[i] >= step &&
-               (w->kernel[i] - 1) * step - w->pad[i] >= w->in[i];
-             w->kernel[i]--)
-            w->pad_end[i] -= step;
-    }
-    w->taps = w->kernel[0] * w->kernel[1] * w->kernel[2];
 }
 
 static void plan_any_product(struct cpu_op *p)
@@ -526,17 +471,46 @@ static const struct {
     [CPU_CONVOLUTION_WINOGRAD_PLANES] = { NULL, NULL, cpu_winograd_planes_run },
 };
 
+/* Plans a convolution with values of BF16. */
+static int plan_values(struct cpu_op *p)
+{
+    enum cpu_convolution_method *method = &p->plan.convolution.method;
+    bool can;
+
+    if (p->plan.convolution.is_transposed || !cpu_op_takes_pairs(p))
+        return FERRY_EUNSUPPORTED;
+    cpu_taps_trim(p);
+    *method = CPU_CONVOLUTION_PRODUCT;
+    if (cpu_depthwise_can(p)) {
+        *method = CPU_CONVOLUTION_DEPTHWISE;
+        cpu_depthwise_plan(p);
+        can = cpu_depthwise_takes_values(p);
+    } else if (cpu_grouped_can(p)) {
+        can = false;
+    } else {
+        can = cpu_integer_bf16_plan(p);
+        if (!can) {
+            plan_product(p);
+            cpu_winograd_plan(p);
+            can = cpu_winograd_takes_values(p);
+        }
+    }
+    return can ? 0 : FERRY_EUNSUPPORTED;
+}
+
 static int convolution_plan(struct cpu_op *p)
 {
     enum cpu_convolution_method *method = &p->plan.convolution.method;
 
-    if (!cpu_is_integer(&p->op.in[0]) && !cpu_op_is_real(p))
+    if (!cpu_is_integer(&p->op.in[0]) && !cpu_op_is_real(p) && !cpu_op_has_values(p))
         return FERRY_EUNSUPPORTED;
     cpu_window_make(&p->op.params.window, &p->op.in[0], &p->op.out[0], &p->plan.convolution.window);
-    find_weights(p);
+    cpu_taps_find(p);
     if (cpu_is_integer(&p->op.in[0]))
         return cpu_integer_convolution_plan(p);
     cpu_op_prefer_channels_last(p);
+    if (cpu_op_has_values(p))
+        return plan_values(p);
     if (!cpu_op_is_all(p, FERRY_F32, FERRY_OP_INPUTS, 1))
         return 0;
     *method = cpu_depthwise_planes_can(p) ? CPU_CONVOLUTION_DEPTHWISE_PLANES
@@ -546,9 +520,9 @@ static int convolution_plan(struct cpu_op *p)
     if (*method == CPU_CONVOLUTION_DEPTHWISE_PLANES)
         return 0;
     if (p->plan.convolution.is_transposed && *method != CPU_CONVOLUTION_SPREAD)
-        turn(p);
+        cpu_taps_turn(p);
     if (!p->plan.convolution.is_transposed)
-        trim(p);
+        cpu_taps_trim(p);
     if (*method == CPU_CONVOLUTION_PRODUCT)
         *method = cpu_depthwise_can(p) ? CPU_CONVOLUTION_DEPTHWISE
                   : cpu_grouped_can(p) ? CPU_CONVOLUTION_GROUPED

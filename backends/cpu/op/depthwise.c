@@ -2,6 +2,7 @@
 #include "depthwise.h"
 
 #include "op.h"
+#include "values.h"
 
 #include <string.h>
 
@@ -111,6 +112,17 @@ void cpu_depthwise_pack(const struct cpu_op *p, const float *w, float *packed)
     }
 }
 
+bool cpu_depthwise_takes_values(const struct cpu_op *p)
+{
+    const ferry_op_step *s = &p->op.epilogue[0];
+
+    return p->pairs && cpu_values_bf16 && p->plan.convolution.is_slide &&
+           p->op.in[0].dtype == FERRY_BF16 && p->op.out[0].dtype == FERRY_BF16 &&
+           (p->op.n_epilogue == 0 ||
+            (p->op.n_epilogue == 1 && s->step == FERRY_STEP_UNARY &&
+             (s->function == FERRY_UNARY_RELU || s->function == FERRY_UNARY_CLIP)));
+}
+
 /* ---- lines ---------------------------------------------------------------------------------- */
 
 struct lines {
@@ -159,6 +171,8 @@ static void slide_lines(void *arg, int64_t first, int64_t count, int64_t piece)
     const struct cpu_window *w = s->depthwise.window;
     int64_t line = (w->stride[1] * w->in[2] + w->out[2]) * w->channels * (int64_t)sizeof(float);
     int64_t some = SLIDE_BYTES / line / 2 * 2;
+    const bool is_bf16 = s->op->op.in[0].dtype == FERRY_BF16;
+    const void *x = s->depthwise.x;
 
     (void)piece;
     some = some < 2 ? 2 : some;
@@ -167,6 +181,11 @@ static void slide_lines(void *arg, int64_t first, int64_t count, int64_t piece)
 
         n = w->out[1] - at < end - first ? w->out[1] - at : end - first;
         n = n < some ? n : some;
+        if (is_bf16) {
+            cpu_values_bf16->depthwise_slide(&s->depthwise, (const char *)x + 2 * image * w->x[0],
+                                             image * w->y[0], at, n);
+            continue;
+        }
         s->op->loops->depthwise_slide(&s->depthwise, s->depthwise.x + image * w->x[0],
                                       image * w->y[0], at, n);
         for (int64_t i = at; i < at + n; i++)

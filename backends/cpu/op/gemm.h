@@ -142,6 +142,15 @@ static inline uint16_t cpu_bf16_of(float value)
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
+static inline float cpu_float_of_bf16(uint16_t value)
+{
+    uint32_t bits = (uint32_t)value << 16;
+    float wide;
+
+    memcpy(&wide, &bits, sizeof(wide));
+    return wide;
+}
+
 /* Computes the product. */
 void cpu_gemm_do(struct workers *w, struct cpu_gemm_run *r);
 

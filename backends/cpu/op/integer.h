@@ -269,7 +269,10 @@ struct cpu_integer {
  */
 int cpu_integer_convolution_plan(struct cpu_op *p);
 int cpu_integer_inner_product_plan(struct cpu_op *p);
-/* The same for F32 whose x and w are rounded to BF16, if that is possible and takes less time. */
+/*
+ * The same for F32 whose x and w are rounded to BF16, and for values of BF16, if that is possible
+ * and takes less time.
+ */
 bool cpu_integer_bf16_plan(struct cpu_op *p);
 /* Packs the weights of these operations, I8 or F32 (integer_pack.c). */
 void cpu_integer_pack(const struct cpu_op *p, const void *w, char *packed);

@@ -192,6 +192,29 @@ TARGET static void NAME(bring_planes)(int64_t n, const float *x, int64_t plane, 
 
 /* ---- stores --------------------------------------------------------------------------------- */
 
+#if HAVE_BF16
+/* Loads up to LANES numbers of BF16 as floats. */
+INLINE vec NAME(load_bf16)(const void *x, int64_t n)
+{
+    const __mmask16 some = (__mmask16)(n < LANES ? (1u << n) - 1 : 0xffffu);
+
+    return (vec)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(some, x)), 16);
+}
+
+/* Rounds and stores up to LANES floats as BF16. */
+INLINE void NAME(put_bf16)(vec v, int64_t n, void *y)
+{
+    const __mmask16 some = (__mmask16)(n < LANES ? (1u << n) - 1 : 0xffffu);
+    __m256i rounded;
+
+    __asm__("vcvtneps2bf16 %1, %0" : "=v"(rounded) : "v"(v));
+    if (n == LANES)
+        _mm256_storeu_si256(y, rounded);
+    else
+        _mm256_mask_storeu_epi16(y, some, rounded);
+}
+#endif
+
 /* Loads `n` numbers of a dtype as floats; n is at most LANES. */
 INLINE vec NAME(integer_load)(uint32_t dtype, const void *x, int64_t n)
 {
@@ -200,6 +223,10 @@ INLINE vec NAME(integer_load)(uint32_t dtype, const void *x, int64_t n)
 
     if (dtype == FERRY_F32)
         return n == LANES ? LOAD((const float *)x) : LOAD_SOME((const float *)x, n);
+#if HAVE_BF16
+    if (dtype == FERRY_BF16)
+        return NAME(load_bf16)(x, n);
+#endif
     if (n < LANES)
         p = memcpy(last, x, (size_t)n);
     return dtype == FERRY_U8 ? TO_FLOAT(OF_U8(p)) : TO_FLOAT(OF_I8(p));
@@ -241,6 +268,12 @@ INLINE void NAME(integer_put)(uint32_t dtype, const struct NAME(clip) * c, vec v
             STORE_SOME((float *)y, n, v);
         return;
     }
+#if HAVE_BF16
+    if (dtype == FERRY_BF16) {
+        NAME(put_bf16)(v, n, y);
+        return;
+    }
+#endif
     v = KNOWN(v);
     v = dtype == FERRY_U8 ? CLIP(v, SPLAT(0.0f), SPLAT(255.0f))
                           : CLIP(v, SPLAT(-128.0f), SPLAT(127.0f));
@@ -249,7 +282,7 @@ INLINE void NAME(integer_put)(uint32_t dtype, const struct NAME(clip) * c, vec v
 
 INLINE int64_t NAME(integer_size)(uint32_t dtype)
 {
-    return dtype == FERRY_F32 ? 4 : 1;
+    return dtype == FERRY_F32 ? 4 : dtype == FERRY_BF16 ? 2 : 1;
 }
 
 /* Stores one vector of columns of all rows. */
@@ -320,16 +353,16 @@ INLINE struct NAME(vectors) NAME(integer_vectors)(const struct cpu_integer_store
     return v;
 }
 
-/* Applies the steps of a store to the sums of a tile, and stores the floats. */
-INLINE void NAME(integer_finish_floats)(const struct cpu_integer_tile *t, const int rows,
-                                        ivec (*sum)[2])
+/* Applies the steps of a store to the sums of a tile, and stores them as F32 or BF16. */
+INLINE void NAME(integer_finish_floats)(const struct cpu_integer_tile *t, const uint32_t dtype,
+                                        const int rows, ivec (*sum)[2])
 {
     const struct cpu_integer_store *s = t->store;
     const struct NAME(vectors) v = NAME(integer_vectors)(s, t->column);
     const struct NAME(clip) clip = NAME(integer_clip)(s);
-    const int64_t add_size = NAME(integer_size)(s->add_dtype);
+    const int64_t size = NAME(integer_size)(dtype), add_size = NAME(integer_size)(s->add_dtype);
     const struct cpu_integer_place next = t->place;
-    float *y = (float *)(void *)next.y + t->column;
+    char *y = next.y + t->column * size;
     const char *add = next.add;
 
 #pragma GCC unroll 14
@@ -341,9 +374,9 @@ INLINE void NAME(integer_finish_floats)(const struct cpu_integer_tile *t, const 
             if (s->adds)
                 x += NAME(integer_load)(s->add_dtype, add + (t->column + k * LANES) * add_size,
                                         LANES);
-            NAME(integer_put)(FERRY_F32, &clip, x, LANES, y + k * LANES);
+            NAME(integer_put)(dtype, &clip, x, LANES, y + k * LANES * size);
         }
-        y = (float *)(void *)((char *)y + next.y_next);
+        y += next.y_next;
         add += next.add_next;
     }
 }
@@ -425,10 +458,15 @@ INLINE void NAME(integer_tile)(const struct cpu_integer_tile *t, const int rows)
             }
         }
     if (t->store && t->store->dtype == FERRY_F32) {
-        NAME(integer_finish_floats)(t, rows, sum);
+        NAME(integer_finish_floats)(t, FERRY_F32, rows, sum);
         return;
     }
-#if !HAVE_BF16
+#if HAVE_BF16
+    if (t->store) {
+        NAME(integer_finish_floats)(t, FERRY_BF16, rows, sum);
+        return;
+    }
+#else
     if (t->store) {
         if (t->store->dtype == FERRY_U8)
             NAME(integer_finish)(t, true, rows, sum);
@@ -470,7 +508,6 @@ TILE(14)
 #endif
 #undef TILE
 
-#if !HAVE_BF16
 /* ---- conversions ----------------------------------------------------------------------------- */
 
 TARGET static void NAME(integer_convert)(const struct cpu_integer_store *s, int64_t n,
@@ -487,6 +524,7 @@ TARGET static void NAME(integer_convert)(const struct cpu_integer_store *s, int6
     }
 }
 
+#if !HAVE_BF16
 #include "integer_affine_impl.h"
 #include "integer_depthwise_impl.h"
 #include "integer_pool_impl.h"
@@ -530,8 +568,8 @@ static const struct cpu_integer_loops NAME(integer_loops) = {
     .mix = NAME(integer_mix),
 #endif
     .store = NAME(integer_store),
-#if !HAVE_BF16
     .convert = NAME(integer_convert),
+#if !HAVE_BF16
     .affine = NAME(integer_affine),
     .pixels = NAME(integer_pixels),
     .most = NAME(integer_most),

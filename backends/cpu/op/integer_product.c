@@ -75,6 +75,11 @@ static void find_groups(struct cpu_integer *g)
     g->k_groups = cut(g->k_groups, g->step) * g->step;
 }
 
+static int64_t size_of(uint32_t dtype)
+{
+    return dtype == FERRY_F32 ? 4 : dtype == FERRY_BF16 ? 2 : 1;
+}
+
 /* Divides the product, whose groups, m, n, k, spans and source are set. */
 static void divide(struct cpu_op *p, bool is_even)
 {
@@ -84,7 +89,6 @@ static void divide(struct cpu_op *p, bool is_even)
     int64_t size = g->loops->is_bf16 ? 2 : 1; /* the bytes of a weight */
 
     g->is_signed = p->op.in[0].dtype == FERRY_I8;
-    g->x_size = g->loops->is_bf16 ? 4 : 1;
     g->shift = g->amx ? 0 : g->loops->shift[g->is_signed];
     g->span = g->k / g->spans;
     g->pixel = g->is_row ? g->k : p->plan.convolution.window.channels / g->groups;
@@ -120,13 +124,14 @@ static bool takes_operands(const struct cpu_op *p)
     return adds <= 1 && p->integer.k > 0 && p->integer.k <= MOST_K;
 }
 
-/* Whether the loops read the bytes of x where they are. */
+/* Whether the loops read the bytes of x, or BF16, where they are. */
 static bool reads_in_place(const struct cpu_op *p)
 {
     const struct cpu_integer_loops *loops = p->integer.loops;
 
     return (p->integer.amx || loops->shift[p->op.in[0].dtype == FERRY_I8] == 0) &&
-           !loops->is_wide && loops->unit == 1;
+           loops->unit == 1 &&
+           (loops->is_bf16 ? p->op.in[0].dtype == FERRY_BF16 && !p->integer.amx : !loops->is_wide);
 }
 
 /* Whether a window reads no padding, and its spans are contiguous whole groups. */
@@ -205,8 +210,9 @@ static bool can_read_planes(const struct cpu_op *p)
 {
     const struct cpu_window *w = &p->plan.convolution.window;
 
-    return w->channels == 3 && p->integer.groups == 1 && w->x[1] > 1 && w->x[4] == 1 &&
-           is_whole(&p->integer, 4 * w->kernel[2]) && can_copy_lines(p);
+    return w->channels == 3 && p->op.in[0].dtype == FERRY_F32 && p->integer.groups == 1 &&
+           w->x[1] > 1 && w->x[4] == 1 && is_whole(&p->integer, 4 * w->kernel[2]) &&
+           can_copy_lines(p);
 }
 
 /* Chooses the source of the rows; returns whether all of them are at equal distances. */
@@ -223,9 +229,9 @@ static bool choose_source(struct cpu_op *p)
             pixels[2 + i] = w->stride[i] * w->x[2 + i];
         pixels[0] = w->x[0];
         g->source = CPU_INTEGER_IN_PLACE;
-        g->a_row = cpu_integer_next_of(w, pixels);
+        g->a_row = cpu_integer_next_of(w, pixels) * g->x_size;
         g->spans = w->kernel[1];
-        g->a_span = w->dilation[1] * w->x[3];
+        g->a_span = w->dilation[1] * w->x[3] * g->x_size;
         return is_even(p) && cpu_integer_is_even(w, pixels);
     }
     g->reads_planes = g->loops->is_bf16 && can_read_planes(p);
@@ -245,6 +251,7 @@ static void find_shape(const struct cpu_op *p, struct cpu_integer *g)
 {
     const struct cpu_window *w = &p->plan.convolution.window;
 
+    g->x_size = size_of(p->op.in[0].dtype);
     g->groups = p->op.params.window.group;
     g->m = w->images * w->out[0] * w->out[1] * w->out[2];
     g->n = w->outputs / g->groups;
@@ -292,7 +299,9 @@ static bool find_matrix(const struct cpu_op *p, struct cpu_integer *g)
     g->m = p->op.out[0].shape[0];
     g->n = p->op.out[0].shape[1];
     g->k = p->op.in[1].shape[1];
-    g->x_row = g->a_row = p->op.in[0].stride[0];
+    g->x_size = size_of(p->op.in[0].dtype);
+    g->x_row = p->op.in[0].stride[0];
+    g->a_row = g->x_row * g->x_size;
     g->spans = 1;
     return p->plan.matrix.turn.rank || g->k == 1 || (row->rank == 1 && walk_step(row, 0) == 1);
 }
@@ -346,7 +355,8 @@ bool cpu_integer_bf16_plan(struct cpu_op *p)
     g->loops = cpu_integer_bf16;
     if (is_row) {
         find_matrix(p, g);
-        g->source = CPU_INTEGER_GATHERED;
+        g->source = reads_in_place(p) && g->k % g->loops->group == 0 ? CPU_INTEGER_IN_PLACE
+                                                                     : CPU_INTEGER_GATHERED;
         divide(p, true);
     } else {
         find_shape(p, g);
@@ -394,7 +404,7 @@ static bool takes_store(const struct cpu_integer_run *r, int64_t columns)
     const struct cpu_integer_loops *loops = r->op->integer.loops;
 
     return loops->stores && !r->op->integer.amx && r->is_simple && columns >= loops->columns &&
-           (r->store.is_ordered || r->store.dtype == FERRY_F32);
+           (r->store.is_ordered || r->store.dtype == FERRY_F32 || r->store.dtype == FERRY_BF16);
 }
 
 /* Computes `rows` rows of a panel. */
@@ -441,6 +451,7 @@ static const char *line_at(const struct cpu_integer_run *r, int64_t group, int64
     const struct cpu_window *w = &p->plan.convolution.window;
     const char *x = r->args->in[0];
     struct cpu_integer_pixel at;
+    int64_t from;
 
     if (g->source == CPU_INTEGER_GATHERED)
         return slot + (line - first) * g->line_bytes;
@@ -448,12 +459,12 @@ static const char *line_at(const struct cpu_integer_run *r, int64_t group, int64
         return slot + (cpu_integer_copied_line(w, line) - cpu_integer_copied_line(w, first)) *
                           g->line_bytes;
     if (g->is_row)
-        return x + cpu_integer_first_row(g, line) * g->x_row;
+        return x + cpu_integer_first_row(g, line) * g->a_row;
     at = cpu_integer_pixel_of(w, cpu_integer_first_row(g, line));
-    x += at.image * w->x[0] + group * (w->channels / g->groups) * w->x[1];
+    from = at.image * w->x[0] + group * (w->channels / g->groups) * w->x[1];
     for (int i = 0; i < 3; i++)
-        x += at.at[i] * w->stride[i] * w->x[2 + i];
-    return x;
+        from += at.at[i] * w->stride[i] * w->x[2 + i];
+    return x + from * g->x_size;
 }
 
 /* Computes a line of rows of a panel. */

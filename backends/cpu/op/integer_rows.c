@@ -22,7 +22,7 @@ static char *bring_channels(const struct cpu_op *p, const char *x, int64_t step,
     int64_t size = size_of(g);
     bool is_signed = g->is_signed && !g->amx;
 
-    if (step == 1 && size == g->x_size && g->shift == 0) {
+    if ((step == 1 || n == 1) && size == g->x_size && g->shift == 0) {
         memcpy(to, x, (size_t)(n * size));
         return to + n * size;
     }
@@ -58,8 +58,8 @@ static char *bring_line(const struct cpu_op *p, const char *x, int64_t left, int
     if (first)
         to = bring_zeros(&p->integer, first * channels, to);
     if (step == 1 && w->x[4] == channels && (w->x[1] == 1 || channels == 1))
-        to = bring_channels(p, x + (left + first) * w->x[4] * size, 1, (end - first) * channels,
-                            to);
+        to =
+            bring_channels(p, x + (left + first) * w->x[4] * size, 1, (end - first) * channels, to);
     else
         for (int64_t i = first; i < end; i++)
             to = bring_channels(p, x + (left + i * step) * w->x[4] * size, w->x[1], channels, to);
@@ -108,9 +108,9 @@ static void bring_rows(const struct cpu_integer_run *r, int64_t group, int64_t f
         return;
     }
     for (int64_t i = 0; i < rows; i++)
-        bring_zeros(g, g->k_groups * g->loops->group - g->k,
-                    bring_channels(p, x + (first + i) * g->x_row * g->x_size, 1, g->k,
-                                   to + i * g->a_row));
+        bring_zeros(
+            g, g->k_groups * g->loops->group - g->k,
+            bring_channels(p, x + (first + i) * g->x_row * g->x_size, 1, g->k, to + i * g->a_row));
 }
 
 void cpu_integer_gather(const struct cpu_integer_run *r, int64_t group, int64_t first,

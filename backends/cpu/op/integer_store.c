@@ -61,22 +61,23 @@ bool cpu_integer_is_even(const struct cpu_window *w, const int64_t *stride)
 
 static int64_t size_of(uint32_t dtype)
 {
-    return dtype == FERRY_F32 ? 4 : 1;
+    return dtype == FERRY_F32 ? 4 : dtype == FERRY_BF16 ? 2 : 1;
 }
 
 static float value_at(uint32_t dtype, const char *p)
 {
-    return dtype == FERRY_F32  ? *(const float *)(const void *)p
-           : dtype == FERRY_U8 ? (float)*(const uint8_t *)p
-                               : (float)*(const int8_t *)p;
+    return dtype == FERRY_F32    ? *(const float *)(const void *)p
+           : dtype == FERRY_BF16 ? cpu_float_of_bf16(*(const uint16_t *)(const void *)p)
+           : dtype == FERRY_U8   ? (float)*(const uint8_t *)p
+                                 : (float)*(const int8_t *)p;
 }
 
 void cpu_integer_find_order(struct cpu_integer_store *s)
 {
     const float low = s->dtype == FERRY_U8 ? 0 : -128, high = s->dtype == FERRY_U8 ? 255 : 127;
 
-    s->is_ordered = s->dtype != FERRY_F32 && s->factor > 0 && isfinite(s->factor) &&
-                    isfinite(s->term) && s->least <= s->most;
+    s->is_ordered = (s->dtype == FERRY_I8 || s->dtype == FERRY_U8) && s->factor > 0 &&
+                    isfinite(s->factor) && isfinite(s->term) && s->least <= s->most;
     s->low = fminf(fmaxf(fmaf(s->least, s->factor, s->term), low), high);
     s->high = fminf(fmaxf(fmaf(s->most, s->factor, s->term), low), high);
 }

@@ -118,7 +118,7 @@ void cpu_integer_find_rows(struct cpu_op *p, bool is_even, unsigned threads)
         g->a_span = w->dilation[1] * g->line_bytes;
         bytes = w->stride[1] * g->line_bytes;
     } else {
-        bytes = g->line * g->k;
+        bytes = g->line * g->k * g->x_size;
     }
     cut_tasks(g, bytes, threads);
     if (g->source == CPU_INTEGER_GATHERED)

@@ -43,7 +43,7 @@ struct cpu_loops {
     void (*depthwise_last)(const struct cpu_depthwise *d, const struct cpu_line *line);
     /* Computes lines first … first + count − 1 of an image with a kernel of 3 × 3; x and y are
      * those of line 0. */
-    void (*depthwise_slide)(const struct cpu_depthwise *d, const float *x, int64_t y, int64_t first,
+    void (*depthwise_slide)(const struct cpu_depthwise *d, const void *x, int64_t y, int64_t first,
                             int64_t count);
     /* As depthwise_slide, for any kernel, and for channels c … c + COPIED_CHANNELS − 1. */
     void (*depthwise_copied)(const struct cpu_depthwise *d, const float *x, int64_t y,

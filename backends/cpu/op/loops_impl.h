@@ -22,9 +22,9 @@
 #if HAVE_AVX512 || HAVE_AVX2
 #undef FORM
 #undef WIDENS
-#define FORM(function)   NAME(widened_##function)
-#define WIDENS           1
-#define MICROS_OF_BF16   NAME(widened_micros)
+#define FORM(function) NAME(widened_##function)
+#define WIDENS         1
+#define MICROS_OF_BF16 NAME(widened_micros)
 #include "micro_impl.h"
 #undef FORM
 #undef WIDENS
@@ -38,6 +38,7 @@
 #endif
 #include "patches_impl.h"
 #include "pool_lines_impl.h"
+#include "pool_windows_impl.h"
 #include "rows_impl.h"
 #include "slide_impl.h"
 #include "step_impl.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "op.h"
+#include "values.h"
 
 /* INNER_PRODUCT and BATCHED_GEMM: by the products of gemm.h for F32, otherwise row by row. */
 
@@ -128,8 +129,9 @@ static int inner_product_plan(struct cpu_op *p)
     struct cpu_gemm *g = &p->plan.matrix.gemm;
 
     bool is_integer = cpu_is_integer(x), is_half = has_half_weights(p);
+    bool has_values = cpu_op_has_values(p);
 
-    if ((!is_integer && !is_half && !cpu_op_is_real(p)) || x->rank < 1)
+    if ((!is_integer && !is_half && !has_values && !cpu_op_is_real(p)) || x->rank < 1)
         return FERRY_EUNSUPPORTED;
     walk_begin(&p->plan.matrix.walk, x->rank - 1, x->shape + 1);
     walk_add(&p->plan.matrix.walk, x->stride + 1);
@@ -137,15 +139,19 @@ static int inner_product_plan(struct cpu_op *p)
     find_turn(x, &p->plan.matrix.turn);
     if (is_integer)
         return cpu_integer_inner_product_plan(p);
-    p->plan.matrix.is_product = y->dtype == FERRY_F32;
+    p->plan.matrix.is_product = y->dtype == FERRY_F32 || has_values;
     if (!p->plan.matrix.is_product)
         return 0;
     g->batches = 1;
     g->m = y->shape[0];
     g->n = y->shape[1];
     g->k = p->op.in[1].shape[1];
+    if (has_values && !cpu_op_takes_pairs(p))
+        return FERRY_EUNSUPPORTED;
     if (g->m > FEW_ROWS && cpu_integer_bf16_plan(p))
         return is_half ? FERRY_EUNSUPPORTED : 0;
+    if (has_values)
+        return FERRY_EUNSUPPORTED;
     cpu_op_choose_form(p, g);
     if (is_half && g->form == CPU_GEMM_FLOATS && p->op.constants & 2)
         g->form = cpu_gemm_half_form(g, p->loops, p->op.in[1].dtype);

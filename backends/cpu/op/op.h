@@ -312,7 +312,7 @@ void cpu_winograd_plan(struct cpu_op *p);
  */
 bool cpu_winograd_gains_by_bf16(const struct cpu_op *p);
 void cpu_winograd_pack(const struct cpu_op *p, const float *w, float *packed);
-void cpu_winograd_run(struct cpu_device *d, const struct cpu_op *p, const float *x,
+void cpu_winograd_run(struct cpu_device *d, const struct cpu_op *p, const void *x,
                       struct cpu_gemm_run *r, const int64_t *add);
 
 /*

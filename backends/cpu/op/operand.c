@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "op.h"
+#include "values.h"
 
 #include <ferry/op_types.h>
 
@@ -29,6 +30,17 @@ bool cpu_op_is_real(const struct cpu_op *p)
 
     return (dtype == FERRY_F32 || dtype == FERRY_F64) &&
            cpu_op_is_all(p, dtype, FERRY_OP_INPUTS, FERRY_OP_OUTPUTS);
+}
+
+bool cpu_op_has_values(const struct cpu_op *p)
+{
+    bool has_any = p->op.out[0].dtype == FERRY_BF16;
+
+    if (p->op.n_in < 2 || p->op.in[1].dtype != FERRY_F32 || p->op.pass != FERRY_PASS_FORWARD)
+        return false;
+    for (uint32_t i = 0; i < p->op.n_in; i++)
+        has_any = has_any || p->op.in[i].dtype == FERRY_BF16;
+    return has_any;
 }
 
 void cpu_op_prefer_channels_last(struct cpu_op *p)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "op.h"
 #include "rows.h"
+#include "values.h"
 
 #include <ferry/op_types.h>
 #include <float.h>
@@ -18,7 +19,7 @@ struct pool {
     const void *x;
     void *y, *mask;
     int64_t mask_stride[5];
-    bool is_f32, mask_is_i32;
+    bool is_f32, is_bf16, mask_is_i32;
     struct cpu_span whole[3]; /* the windows that are not clipped along an axis */
     bool has_edges;           /* some windows are clipped along the last axis */
 };
@@ -51,15 +52,15 @@ static void clip(const struct pool *p, const int64_t *at, struct range *out)
  * Computes windows of a line with the same extent as this one, for every channel, contiguous in x
  * and y.
  */
-static void pool_vectors(const struct pool *p, const struct range *r, int64_t windows,
-                         const float *x, int64_t y_at)
+static void pool_vectors(const struct pool *p, const struct range *r, int64_t windows, int64_t x_at,
+                         int64_t y_at)
 {
     const struct cpu_window *w = p->window;
-    struct cpu_pool_window window = { .x = x,
-                                      .channels = w->channels,
+    int64_t size = p->is_bf16 ? 2 : 4;
+    struct cpu_pool_window window = { .channels = w->channels,
                                       .is_average = p->method == FERRY_POOL_AVERAGE,
                                       .divisor = (float)r->divisor,
-                                      .y = (float *)p->y + y_at,
+                                      .y = (char *)p->y + y_at * size,
                                       .windows = windows,
                                       .next = w->stride[2] * w->x[4],
                                       .y_next = w->y[4] };
@@ -67,14 +68,18 @@ static void pool_vectors(const struct pool *p, const struct range *r, int64_t wi
     for (int i = 0; i < 3; i++) {
         window.count[i] = r->end[i] - r->first[i];
         window.step[i] = w->x[2 + i];
-        window.x += r->first[i] * w->x[2 + i];
+        x_at += r->first[i] * w->x[2 + i];
     }
-    p->op->loops->pool(&window);
+    window.x = (const char *)p->x + x_at * size;
+    if (p->is_bf16)
+        cpu_values_bf16->pool(&window);
+    else
+        p->op->loops->pool(&window);
 }
 
 static bool goes_by_vectors(const struct pool *p)
 {
-    return p->is_f32 && p->window->x[1] == 1 && p->window->y[1] == 1 && !p->mask;
+    return (p->is_f32 || p->is_bf16) && p->window->x[1] == 1 && p->window->y[1] == 1 && !p->mask;
 }
 
 static void pool_any(const struct pool *p, const struct range *r, const void *x, int64_t x_at,
@@ -108,8 +113,7 @@ static void pool_rows(void *arg, int64_t first, int64_t count, int64_t piece)
             r.mask_at = mask_at + at[2] * p->mask_stride[4];
             n = is_whole && goes_by_vectors(p) ? p->whole[2].end - at[2] : 1;
             if (goes_by_vectors(p))
-                pool_vectors(p, &r, n, (const float *)p->x + image * w->x[0],
-                             y_at + at[2] * w->y[4]);
+                pool_vectors(p, &r, n, image * w->x[0], y_at + at[2] * w->y[4]);
             else
                 pool_any(p, &r, p->x, image * w->x[0], y_at + at[2] * w->y[4]);
         }
@@ -280,6 +284,21 @@ static void pool_planes(void *arg, int64_t first, int64_t count, int64_t piece)
 
 /* ---- the kind ------------------------------------------------------------------------------- */
 
+/* Plans windows of BF16 with contiguous channels; averages of whole images need sums of doubles. */
+static int plan_values(struct cpu_op *p)
+{
+    const struct cpu_window *w = &p->plan.window;
+
+    if (!p->pairs || !cpu_values_bf16 || p->op.n_out > 1 ||
+        p->op.params.pool.method > FERRY_POOL_AVERAGE)
+        return FERRY_EUNSUPPORTED;
+    cpu_window_make(&p->op.params.window, &p->op.in[0], &p->op.out[0], &p->plan.window);
+    return w->x[1] == 1 && w->y[1] == 1 &&
+                   (p->op.params.pool.method == FERRY_POOL_MAX || w->out[1] * w->out[2] > 1)
+               ? 0
+               : FERRY_EUNSUPPORTED;
+}
+
 static int pool_plan(struct cpu_op *p)
 {
     uint32_t mask = p->op.n_out > 1 ? p->op.out[1].dtype : FERRY_F32;
@@ -288,6 +307,8 @@ static int pool_plan(struct cpu_op *p)
         cpu_window_make(&p->op.params.window, &p->op.in[0], &p->op.out[0], &p->plan.window);
         return cpu_integer_pool_plan(p);
     }
+    if (cpu_op_is_all(p, FERRY_BF16, 1, 1))
+        return plan_values(p);
     if ((p->op.out[0].dtype != FERRY_F32 && p->op.out[0].dtype != FERRY_F64) ||
         !cpu_op_is_all(p, p->op.out[0].dtype, 1, 1) || (mask != FERRY_F32 && mask != FERRY_I32) ||
         p->op.params.pool.method > FERRY_POOL_AVERAGE)
@@ -310,7 +331,8 @@ static void pool_run(struct cpu_device *d, const struct cpu_op *p, const struct 
                          .divisor = p->op.params.pool.divisor,
                          .x = args->in[0],
                          .y = args->out[0],
-                         .is_f32 = p->op.out[0].dtype == FERRY_F32 };
+                         .is_f32 = p->op.out[0].dtype == FERRY_F32,
+                         .is_bf16 = p->op.out[0].dtype == FERRY_BF16 };
     int64_t rows = w->images * w->out[0] * w->out[1];
     int64_t cost = w->out[2] * w->channels * (w->taps + 1) * 4;
 

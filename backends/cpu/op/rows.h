@@ -20,12 +20,12 @@ struct cpu_binary_row {
 
 /* One window of POOL with all channels, which are contiguous. */
 struct cpu_pool_window {
-    const float *x;            /* the first element of the window */
+    const void *x;             /* the first element of the window */
     int64_t count[3], step[3]; /* for each axis: the number of elements, and their distance */
     int64_t channels;
     bool is_average;
     float divisor; /* 0: the window is empty */
-    float *y;
+    void *y;
     int64_t windows, next, y_next; /* the number of windows of a line with equal extents; the
                                     * distances from one to the next in x and y */
 };

@@ -12,13 +12,13 @@
 #define SLIDE_WIDE (LANES == 16 ? LANES : 2 * LANES)
 
 struct NAME(slide) {
-    const float *x[4]; /* the input lines, from column 0 on */
+    const VALUE *x[4]; /* the input lines, from column 0 on */
     int64_t step[4];   /* the distance from a column to the next */
     int64_t pad, in, out, y_line, y_next;
 };
 
 /* Zeros for the lines above and below the image. */
-static const float NAME(slide_zero)[2 * SLIDE_WIDE];
+static const VALUE NAME(slide_zero)[2 * SLIDE_WIDE];
 
 /* Clamps v, or multiplies it if it is negative: is_leaky, see NAME(slide). */
 #define SLIDE_FINISH(v)                        \
@@ -74,13 +74,13 @@ static const float NAME(slide_zero)[2 * SLIDE_WIDE];
 /* Processes a column, and moves to the next. */
 #if LANES == 16
 #define SEE(GIVE)                                                               \
-    v = LOAD(x0); GIVE(a, 0, 0);                                                \
-    if (wide) { v = LOAD(x0 + LANES); GIVE(b, 1, 0); }                          \
-    v = LOAD(x1); GIVE(a, 0, 1); if (lines == 2) { GIVE(b, 0, 0); }             \
-    if (wide) { v = LOAD(x1 + LANES); GIVE(b, 1, 1); }                          \
-    v = LOAD(x2); GIVE(a, 0, 2); if (lines == 2) { GIVE(b, 0, 1); }             \
-    if (wide) { v = LOAD(x2 + LANES); GIVE(b, 1, 2); }                          \
-    if (lines == 2) { v = LOAD(x3); GIVE(b, 0, 2); }                            \
+    v = LOAD_VALUE(x0); GIVE(a, 0, 0);                                                \
+    if (wide) { v = LOAD_VALUE(x0 + LANES); GIVE(b, 1, 0); }                          \
+    v = LOAD_VALUE(x1); GIVE(a, 0, 1); if (lines == 2) { GIVE(b, 0, 0); }             \
+    if (wide) { v = LOAD_VALUE(x1 + LANES); GIVE(b, 1, 1); }                          \
+    v = LOAD_VALUE(x2); GIVE(a, 0, 2); if (lines == 2) { GIVE(b, 0, 1); }             \
+    if (wide) { v = LOAD_VALUE(x2 + LANES); GIVE(b, 1, 2); }                          \
+    if (lines == 2) { v = LOAD_VALUE(x3); GIVE(b, 0, 2); }                            \
     x0 += t.step[0]; x1 += t.step[1]; x2 += t.step[2]; x3 += t.step[3]
 #else
 #define SEE(GIVE)                                                               \
@@ -88,10 +88,10 @@ static const float NAME(slide_zero)[2 * SLIDE_WIDE];
     SEE_LINE(x0, GIVE, 0); SEE_LINE(x1, GIVE, 1); SEE_LINE(x2, GIVE, 2);        \
     x0 += t.step[0]; x1 += t.step[1]; x2 += t.step[2]
 #define SEE_LINE(x, GIVE, j)                                                    \
-    v = LOAD(x); GIVE(a, 0, j); v = LOAD(x + LANES); GIVE(b, 1, j);             \
+    v = LOAD_VALUE(x); GIVE(a, 0, j); v = LOAD_VALUE(x + LANES); GIVE(b, 1, j);             \
     if (wide) {                                                                 \
-        v = LOAD(x + 2 * LANES); GIVE(c, 2, j);                                 \
-        v = LOAD(x + 3 * LANES); GIVE(d, 3, j);                                 \
+        v = LOAD_VALUE(x + 2 * LANES); GIVE(c, 2, j);                                 \
+        v = LOAD_VALUE(x + 3 * LANES); GIVE(d, 3, j);                                 \
     }
 #endif
 /* Stores the leftmost pixel, and starts another one. */
@@ -100,7 +100,7 @@ static const float NAME(slide_zero)[2 * SLIDE_WIDE];
     c0 = c1, c1 = c2, c2 = c_new, d0 = d1, d1 = d2, d2 = d_new
 #define SLIDE_STORE(v, to)                                                      \
     SLIDE_FINISH(v);                                                            \
-    STORE(to, v)
+    STORE_VALUE(to, v)
 #define DONE                                                                    \
     SLIDE_STORE(a0, y);                                                         \
     if (has_b) { SLIDE_STORE(b0, y + b_at); }                                   \
@@ -116,9 +116,9 @@ static const float NAME(slide_zero)[2 * SLIDE_WIDE];
  * Sums start with the bias. Leaky: negative ones are multiplied, by s.least; else they are clamped.
  */
 INLINE void NAME(slide)(const struct cpu_store s, const struct NAME(slide) t, int stride, int lines,
-                        bool wide, bool is_leaky, const float *w, float *y, int64_t c)
+                        bool wide, bool is_leaky, const float *w, VALUE *y, int64_t c)
 {
-    const float *x0 = t.x[0], *x1 = t.x[1], *x2 = t.x[2], *x3 = t.x[3];
+    const VALUE *x0 = t.x[0], *x1 = t.x[1], *x2 = t.x[2], *x3 = t.x[3];
     const bool has_b = LANES < 16 || wide || lines == 2, has_cd = LANES < 16 && wide;
     const bool is_line = LANES == 16 && lines == 2, is_begun = s.bias;
     const int64_t b_at = is_line ? t.y_line : LANES, b_c = is_line ? 0 : LANES;
@@ -132,7 +132,8 @@ INLINE void NAME(slide)(const struct cpu_store s, const struct NAME(slide) t, in
     int64_t pixel = 0, whole; /* the number of pixels whose last column exists */
     TAPS
 
-    (void)x3;
+        (void)
+        x3;
     if (stride == 1) {
         for (int64_t column = -t.pad; column < 2 - t.pad; column++) {
             if (column >= 0 && column < t.in) {
@@ -169,12 +170,12 @@ INLINE void NAME(slide)(const struct cpu_store s, const struct NAME(slide) t, in
 #endif
 
 /* A function for each kind of lines: registers suffice for one kind. */
-typedef void NAME(slide_function)(const struct cpu_store *s, const struct NAME(slide) *t,
-                                  const float *w, float *y, int64_t c);
+typedef void NAME(slide_function)(const struct cpu_store *s, const struct NAME(slide) * t,
+                                  const float *w, VALUE *y, int64_t c);
 #define SLIDE(name, stride, lines, wide, is_leaky)                                               \
     TARGET static __attribute__((noinline)) void NAME(name)(const struct cpu_store *s,           \
-                                                            const struct NAME(slide) *t,         \
-                                                            const float *w, float *y, int64_t c) \
+                                                            const struct NAME(slide) * t,        \
+                                                            const float *w, VALUE *y, int64_t c) \
     {                                                                                            \
         NAME(slide)(*s, *t, stride, lines, wide, is_leaky, w, y, c);                             \
     }
@@ -219,7 +220,7 @@ INLINE bool NAME(slide_limits)(struct cpu_store *s)
 }
 
 /* Finds the input lines of `lines` lines of y, from its line `at` on. */
-INLINE void NAME(slide_find)(const struct cpu_window *w, const float *x, int64_t at, int64_t lines,
+INLINE void NAME(slide_find)(const struct cpu_window *w, const VALUE *x, int64_t at, int64_t lines,
                              struct NAME(slide) * out)
 {
     for (int64_t j = 0; j < 4; j++) {
@@ -231,7 +232,7 @@ INLINE void NAME(slide_find)(const struct cpu_window *w, const float *x, int64_t
     }
 }
 
-TARGET static void NAME(depthwise_slide)(const struct cpu_depthwise *d, const float *x, int64_t y,
+TARGET static void NAME(depthwise_slide)(const struct cpu_depthwise *d, const void *x, int64_t y,
                                          int64_t first, int64_t count)
 {
     const struct cpu_window *v = d->window;
@@ -257,8 +258,8 @@ TARGET static void NAME(depthwise_slide)(const struct cpu_depthwise *d, const fl
                    : wide     ? SLIDE_IN_WIDTH
                    : is_apart ? SLIDE_BY_2
                               : SLIDE_BY_1;
-            NAME(slide_find)(v, x + c, i, lines, &t);
-            NAME(slides)[kind][is_leaky](&s, &t, w, d->y + at, c);
+            NAME(slide_find)(v, (const VALUE *)x + c, i, lines, &t);
+            NAME(slides)[kind][is_leaky](&s, &t, w, (VALUE *)(void *)d->y + at, c);
         }
     }
 }

@@ -111,7 +111,7 @@ static int run(void *dev, void *queue, void *prepared, const ferry_op_run_args *
 
 static const ferry_op_table table = {
     .struct_size = sizeof(ferry_op_table),
-    .flags = FERRY_OP_INTEGERS | FERRY_OP_HALF_WEIGHTS,
+    .flags = FERRY_OP_INTEGERS | FERRY_OP_HALF_WEIGHTS | FERRY_OP_BF16_VALUES,
     .query = query,
     .create = create,
     .prepare = prepare,

@@ -19,6 +19,18 @@ typedef int32_t __attribute__((vector_size(4 * LANES), aligned(4), may_alias)) i
 #define LOAD(p)     (*(const vec *)(p))
 #define STORE(p, v) (*(vec *)(p) = (v))
 
+/*
+ * The values that some functions read and write: floats, unless the including file defines VALUE
+ * and how it is converted.
+ */
+#ifndef VALUE
+#define VALUE             float
+#define LOAD_VALUE(p)     LOAD(p)
+#define STORE_VALUE(p, v) STORE(p, v)
+#define LOAD_ONE(p)       (*(p))
+#define STORE_ONE(p, v)   (*(p) = (v))
+#endif
+
 #if HAVE_AVX512
 #include <immintrin.h>
 #define SPLAT(x)     ((vec)_mm512_set1_ps(x))

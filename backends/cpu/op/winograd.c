@@ -2,6 +2,7 @@
 #include "winograd.h"
 
 #include "op.h"
+#include "values.h"
 
 #include <string.h>
 
@@ -35,6 +36,8 @@
 #define LEAST_ROWS   12
 /* The minimum number of rows of a product that keeps the units for multiplication busy. */
 #define LEAST_PIECE 5
+/* The maximum columns of a panel that are stored as values of BF16. */
+#define MOST_PANEL 64
 
 static int64_t most(int64_t a, int64_t b)
 {
@@ -262,10 +265,11 @@ struct pass {
     const struct cpu_window *window;
     const struct cpu_winograd *cut;
     struct cpu_gemm_run *run;
-    const float *x;
+    const void *x;
     const int64_t *add; /* the strides of the added operand */
     float *v;           /* the points of the block */
     int64_t first, tiles, v_point;
+    bool has_values, add_is_bf16; /* an operand, or the added one, is BF16 */
 };
 
 /* The position of a tile: its image, line and pixel of y. */
@@ -281,6 +285,7 @@ static void change_patches(const struct pass *s, int64_t first, int64_t count, f
                            int64_t v_point)
 {
     const struct cpu_window *w = s->window;
+    const bool is_bf16 = s->op->op.in[0].dtype == FERRY_BF16;
 
     for (int64_t i = first; i < first + count; i++, v += s->cut->v_row) {
         struct cpu_winograd_patch patch = { .line = w->x[3],
@@ -289,7 +294,7 @@ static void change_patches(const struct pass *s, int64_t first, int64_t count, f
                                             .channels = w->channels,
                                             .v = v,
                                             .v_point = v_point };
-        int64_t at[3], from[2];
+        int64_t at[3], from[2], x;
 
         find_tile(s, s->first + i, at);
         for (int axis = 0; axis < 2; axis++) {
@@ -297,8 +302,12 @@ static void change_patches(const struct pass *s, int64_t first, int64_t count, f
             patch.first[axis] = most(-from[axis], 0);
             patch.end[axis] = least(w->in[1 + axis] - from[axis], s->cut->side + 2);
         }
-        patch.x = s->x + at[0] * w->x[0] + from[0] * w->x[3] + from[1] * w->x[4];
-        s->op->loops->winograd_in(&patch);
+        x = at[0] * w->x[0] + from[0] * w->x[3] + from[1] * w->x[4];
+        patch.x = (const char *)s->x + x * (is_bf16 ? 2 : 4);
+        if (is_bf16)
+            cpu_values_bf16->winograd_in(&patch);
+        else
+            s->op->loops->winograd_in(&patch);
     }
 }
 
@@ -330,6 +339,29 @@ static void store_slowly(const struct pass *s, int64_t column, int64_t columns, 
     memcpy(y + column, sums, (size_t)columns * sizeof(*y));
 }
 
+/* Stores a pixel of which y, or the added operand, is BF16; `at` are their offsets in elements. */
+static void store_values(const struct pass *s, int64_t column, int64_t columns, const float *sums,
+                         int64_t add_at, int64_t y_at)
+{
+    const struct cpu_gemm_run *r = s->run;
+    struct cpu_store store = r->store;
+    const char *add = (const char *)(const void *)r->add;
+    float row[MOST_PANEL], added[MOST_PANEL];
+    char *y = (char *)(void *)r->y;
+
+    if (store.adds && s->add_is_bf16)
+        cpu_values_bf16->widen_row(add + 2 * (add_at + column), columns, added);
+    else if (store.adds)
+        memcpy(added, add + 4 * (add_at + column), (size_t)columns * sizeof(*added));
+    store.bias = store.bias ? store.bias + column : NULL;
+    store.slopes = store.slopes ? store.slopes + column : NULL;
+    s->op->loops->store(&store, 0, columns, sums, added, row);
+    if (s->op->op.out[0].dtype == FERRY_BF16)
+        cpu_values_bf16->round_row(row, columns, y + 2 * (y_at + column));
+    else
+        memcpy(y + 4 * (y_at + column), row, (size_t)columns * sizeof(*row));
+}
+
 static void store_tile(const struct pass *s, int64_t tile, int64_t column, int64_t columns,
                        float *sums)
 {
@@ -341,10 +373,16 @@ static void store_tile(const struct pass *s, int64_t tile, int64_t column, int64
     for (int64_t i = 0; i < side * side; i++, sums += r->plan->panel) {
         int64_t line = at[1] + i / side, pixel = at[2] + i % side;
         int64_t add_at = at[0] * s->add[0] + line * s->add[3] + pixel * s->add[4];
-        float *y = r->y + at[0] * w->y[0] + line * w->y[3] + pixel * w->y[4];
+        int64_t y_at = at[0] * w->y[0] + line * w->y[3] + pixel * w->y[4];
+        float *y;
 
         if (line >= w->out[1] || pixel >= w->out[2])
             continue;
+        if (s->has_values) {
+            store_values(s, column, columns, sums, add_at, y_at);
+            continue;
+        }
+        y = r->y + y_at;
         if (r->stores) {
             s->op->loops->store(&r->store, column, columns, sums, r->add ? r->add + add_at : NULL,
                                 y);
@@ -420,7 +458,21 @@ static void do_task(void *arg, int64_t number, unsigned slot)
     }
 }
 
-void cpu_winograd_run(struct cpu_device *d, const struct cpu_op *p, const float *x,
+bool cpu_winograd_takes_values(const struct cpu_op *p)
+{
+    const ferry_op_step *last = &p->op.epilogue[p->op.n_epilogue ? p->op.n_epilogue - 1 : 0];
+    bool clamps = p->op.n_epilogue && last->step == FERRY_STEP_UNARY &&
+                  (last->function == FERRY_UNARY_RELU || last->function == FERRY_UNARY_CLIP);
+    uint32_t rest = p->op.n_epilogue - clamps;
+
+    return p->pairs && cpu_values_bf16 && p->plan.convolution.winograd.side &&
+           p->plan.convolution.gemm.panel <= MOST_PANEL && p->plan.convolution.window.y[1] == 1 &&
+           (rest == 0 || (rest == 1 && p->op.epilogue[0].step == FERRY_STEP_ADD &&
+                          p->op.in[p->op.epilogue[0].operand].stride[1] == 1)) &&
+           (p->own_in < 3 || p->op.in[2].shape[0] == 1 || p->op.in[2].stride[0] == 1);
+}
+
+void cpu_winograd_run(struct cpu_device *d, const struct cpu_op *p, const void *x,
                       struct cpu_gemm_run *r, const int64_t *add)
 {
     const struct cpu_winograd *c = &p->plan.convolution.winograd;
@@ -435,6 +487,8 @@ void cpu_winograd_run(struct cpu_device *d, const struct cpu_op *p, const float 
     int64_t panels = cut(r->plan->panels, c->panel_block);
 
     r->scratch += c->owns_patches ? 0 : c->points * s.v_point;
+    s.has_values = cpu_op_has_values(p);
+    s.add_is_bf16 = r->add && p->op.in[p->op.epilogue[0].operand].dtype == FERRY_BF16;
     r->stores = cpu_gemm_make_store(r);
     for (; s.first < c->tiles; s.first += s.tiles) {
         int64_t tasks;

@@ -23,7 +23,7 @@
 
 /* The part of one image under a tile. */
 struct cpu_winograd_patch {
-    const float *x;           /* the position of the first of its pixels, ignoring padding */
+    const void *x;            /* the position of the first of its pixels, ignoring padding */
     int64_t line, pixel;      /* strides; the channels are contiguous, and at least as many as a
                                * vector has floats */
     int64_t first[2], end[2]; /* the range of lines, and of pixels of each, that is inside the
