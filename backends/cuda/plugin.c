@@ -4,7 +4,8 @@
  */
 #include "cuda.h"
 
-FERRY_PLUGIN(.name = CUDA_PLUGIN, .version = PLUGIN_VERSION, .vendor = "ferry", .min_host_minor = 1);
+FERRY_PLUGIN(.name = CUDA_PLUGIN, .version = PLUGIN_VERSION, .vendor = "ferry",
+             .min_host_minor = 1);
 
 static const ferry_plugin_ops ops = {
     .struct_size = sizeof(ferry_plugin_ops),
