@@ -16,18 +16,45 @@
 /* The address that accessors of a memory of 0 bytes return: valid, not NULL. */
 static _Alignas(64) char nowhere[64];
 
+/* How many deleters of a thread run within each other; the innermost call runs deeper ones. */
+#define NESTED_DELETERS 16
+
+/*
+ * The frames of this thread's run_deleters, outermost first. A deleter that does not return
+ * (longjmp) leaves its entry, which a call at or above that frame of the stack removes.
+ */
+static _Thread_local struct {
+    char *frame[NESTED_DELETERS];
+    int count;
+} running;
+
+static bool may_nest(const char *frame)
+{
+    while (running.count && (uintptr_t)running.frame[running.count - 1] <= (uintptr_t)frame)
+        running.count--;
+    return running.count < NESTED_DELETERS;
+}
+
 /* If a deleter does not return (longjmp), this thread's next call runs the others. */
-static void run_deleters(struct ferry__after_unlock *owed)
+static __attribute__((noinline)) void run_deleters(struct ferry__after_unlock *owed)
 {
     struct ferry__adopted *next;
+    char *frame = __builtin_frame_address(0);
+    int outer;
 
+    if (!may_nest(frame))
+        return;
+    outer = running.count;
     while ((next = owed->first)) {
         struct ferry__adopted a = *next;
 
+        running.frame[outer] = frame;
+        running.count = outer + 1;
         owed->first = next->next;
         free(next);
         a.deleter(a.arg);
     }
+    running.count = outer;
 }
 
 void ferry__after_unlock_move(struct ferry__after_unlock *to, struct ferry__after_unlock *from)

@@ -52,7 +52,8 @@ typedef enum ferry_memory_head_state {
 
 /**
  * The deleter of adopted memory. ferry calls it once, after all work on the memory is done, on the
- * thread that released the memory; no ferry lock is held. It should return. If it ends by an
+ * thread that released the memory; no ferry lock is held. A deleter may release memory whose
+ * deleters run within it; more than 16 deep, they run after it. It should return. If it ends by an
  * exception, by longjmp or by cancellation of its thread, ferry stays consistent: the release is
  * complete, except that the device may stay open permanently. Deleters that had to run after it run
  * at the end of a later call of this thread that releases memory or waits, or never if there is no

@@ -114,9 +114,100 @@ static void ferry_stays_consistent_if_a_thread_is_cancelled_in_a_deleter(void)
     ferry_runtime_close(rt);
 }
 
+/* ---- deleters that release memory ----------------------------------------------------------- */
+
+enum { CHAIN = 100000 };
+
+static ferry_memory *chain[CHAIN + 1]; /* the last is NULL */
+static int released;
+
+static void release_next(void *arg)
+{
+    ferry_memory **next = arg;
+
+    released++;
+    ferry_memory_release(*next);
+}
+
+static void deleters_that_release_the_next_memory_need_a_bounded_stack(void)
+{
+    static _Alignas(64) char bytes[64];
+    ferry_runtime *rt = open_alpha();
+    ferry_device *dev = NULL;
+
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_get_device(rt, "alpha:0", &dev), 0);
+    for (int i = 0; i < CHAIN; i++) {
+        CU_ASSERT_EQUAL_FATAL(ferry_memory_create(dev, 64, &chain[i]), 0);
+        CU_ASSERT_EQUAL(ferry_memory_adopt(chain[i], NULL, (ferry_ref){ bytes, 0 }, 64, 0,
+                                           release_next, &chain[i + 1]),
+                        0);
+    }
+    ferry_memory_release(chain[0]);
+    CU_ASSERT_EQUAL(released, CHAIN);
+    ferry_runtime_close(rt);
+}
+
+static int at_once; /* whether the memory's deleter has run when its release returns */
+
+static void release_within(void *arg)
+{
+    int calls = released;
+
+    ferry_memory_release(arg);
+    at_once = released == calls + 1;
+}
+
+static void count_release(void *arg)
+{
+    (void)arg;
+    released++;
+}
+
+static jmp_buf many;
+
+static void leave_again(void *arg)
+{
+    ferry_memory_release(arg);
+    longjmp(many, 1);
+}
+
+/* Releases a memory whose deleter releases another. */
+static void release_nested(ferry_device *dev, ferry_memory_deleter deleter)
+{
+    static _Alignas(64) char bytes[64];
+    ferry_memory *outer = NULL, *inner = NULL;
+
+    CU_ASSERT_EQUAL_FATAL(ferry_memory_create(dev, 64, &inner), 0);
+    CU_ASSERT_EQUAL_FATAL(ferry_memory_create(dev, 64, &outer), 0);
+    CU_ASSERT_EQUAL(
+        ferry_memory_adopt(inner, NULL, (ferry_ref){ bytes, 0 }, 64, 0, count_release, NULL), 0);
+    CU_ASSERT_EQUAL(
+        ferry_memory_adopt(outer, NULL, (ferry_ref){ bytes, 0 }, 64, 0, deleter, inner), 0);
+    ferry_memory_release(outer);
+}
+
+static void many_deleters_that_call_longjmp_defer_no_later_ones(void)
+{
+    ferry_runtime *rt = open_alpha();
+    ferry_device *dev = NULL;
+
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_get_device(rt, "alpha:0", &dev), 0);
+    released = 0;
+    for (volatile int i = 0; i < 100; i++)
+        if (!setjmp(many))
+            release_nested(dev, leave_again);
+    CU_ASSERT_EQUAL(released, 100);
+    release_nested(dev, release_within);
+    CU_ASSERT(at_once);
+    CU_ASSERT_EQUAL(released, 101);
+    ferry_runtime_close(rt);
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(ferry_stays_consistent_if_a_deleter_calls_longjmp),
     FERRY_TEST(ferry_stays_consistent_if_a_thread_is_cancelled_in_a_deleter),
+    FERRY_TEST(deleters_that_release_the_next_memory_need_a_bounded_stack),
+    FERRY_TEST(many_deleters_that_call_longjmp_defer_no_later_ones),
 };
 
 int main(int argc, char **argv)
