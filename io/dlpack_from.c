@@ -33,6 +33,25 @@ static int check_strides(const struct dl_tensor *t, int64_t count)
     return FERRY_OK;
 }
 
+/* Checks that the offset does not wrap around, and that host memory is aligned to its elements. */
+static int check_address(const struct dl_tensor *t, size_t size, size_t element)
+{
+    bool is_host = t->device.device_type == DL_CPU || t->device.device_type == DL_CUDA_HOST;
+    uintptr_t first = is_host ? (uintptr_t)t->data : 0;
+    size_t alignment = element < sizeof(void *) ? element : sizeof(void *);
+
+    if (t->byte_offset > UINTPTR_MAX - first || size > UINTPTR_MAX - first - t->byte_offset)
+        return ferry_error_set(FERRY_EINVAL,
+                               "%s: byte_offset %llu and %zu bytes exceed the address space",
+                               function, (unsigned long long)t->byte_offset, size);
+    if ((first + t->byte_offset) % alignment)
+        return ferry_error_set(FERRY_EUNSUPPORTED,
+                               "%s: with byte_offset %llu the values are not aligned to %zu "
+                               "bytes: copy them first",
+                               function, (unsigned long long)t->byte_offset, alignment);
+    return FERRY_OK;
+}
+
 /* Finds the device of the tensor's memory, and a reference to it. */
 static int locate(const struct dl_tensor *t, ferry_device *home, ferry_device **out_where,
                   ferry_ref *out)
@@ -81,7 +100,9 @@ static int adopt(ferry_blob *b, ferry_device *home, const struct dl_tensor *t,
         return ferry_last_error_code();
     if (!t->data)
         return ferry_error_set(FERRY_EINVAL, "%s: data is NULL for %zu bytes", function, size);
-    err = locate(t, home, &where, &ref);
+    err = check_address(t, size, ferry_dtype_size(ferry_blob_dtype(b)));
+    if (!err)
+        err = locate(t, home, &where, &ref);
     return err ? err
                : ferry_memory_adopt(memory, where, ref, size, owner->adopt, owner->deleter,
                                     owner->tensor);

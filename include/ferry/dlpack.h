@@ -45,7 +45,9 @@ FERRY_API int ferry_blob_to_dlpack(ferry_blob *b, ferry_device *where, unsigned 
  *
  * On success ferry owns the tensor and calls its deleter once, when ferry releases the memory; on
  * failure the caller still owns it. The strides must be those of a contiguous row-major array,
- * lanes must be 1, and the element type must have a ferry_dtype; FERRY_EUNSUPPORTED otherwise.
+ * lanes must be 1, the element type must have a ferry_dtype, and the values must be aligned to
+ * their size or to that of a pointer; FERRY_EUNSUPPORTED otherwise. FERRY_EINVAL for a byte_offset
+ * beyond the addresses.
  */
 FERRY_API int ferry_blob_from_dlpack(ferry_device *home, struct DLManagedTensor *tensor,
                                      ferry_blob **out);

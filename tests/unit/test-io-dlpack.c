@@ -85,6 +85,26 @@ static void a_blob_adopts_the_tensors_memory_and_frees_it_once(void)
     fx_end();
 }
 
+static void an_offset_that_misaligns_or_wraps_around_is_refused(void)
+{
+    float data[8] = { 0 };
+    ferry_device *dev = fx_device();
+    ferry_blob *b = NULL;
+    struct own own;
+
+    make(&own, data, 1, 4, 0);
+    own.tensor.dl_tensor.byte_offset = 1;
+    CU_ASSERT_EQUAL(ferry_blob_from_dlpack(dev, &own.tensor, &b), FERRY_EUNSUPPORTED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "byte_offset 1"));
+    own.tensor.dl_tensor.byte_offset = UINT64_MAX - 3;
+    CU_ASSERT_EQUAL(ferry_blob_from_dlpack(dev, &own.tensor, &b), FERRY_EINVAL);
+    own.tensor.dl_tensor.byte_offset = UINT64_MAX - (uintptr_t)data - 7; /* the end wraps around */
+    CU_ASSERT_EQUAL(ferry_blob_from_dlpack(dev, &own.tensor, &b), FERRY_EINVAL);
+    CU_ASSERT_PTR_NULL(b);
+    CU_ASSERT_EQUAL(own.deleted, 0);
+    fx_end();
+}
+
 static void every_element_type_is_known(void)
 {
     static const DLDataType types[] = { { kDLFloat, 32, 1 }, { kDLFloat, 64, 1 },
@@ -363,6 +383,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_read_only_export_leaves_all_copies_valid),
     FERRY_TEST(an_exported_copy_does_not_share_memory_with_the_blob),
     FERRY_TEST(a_blob_adopts_the_tensors_memory_and_frees_it_once),
+    FERRY_TEST(an_offset_that_misaligns_or_wraps_around_is_refused),
     FERRY_TEST(every_element_type_is_known),
     FERRY_TEST(only_contiguous_strides_are_accepted),
     FERRY_TEST(empty_tensors_are_accepted_and_invalid_ones_refused),
