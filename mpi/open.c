@@ -183,9 +183,12 @@ int ferry_mpi_open(const ferry_mpi_options *options, ferry_mpi **out)
 
     if (options) /* the caller's structure may be from an older or a newer version */
         memcpy(&o, options, options->struct_size < sizeof o ? options->struct_size : sizeof o);
-    if (!out || (options && o.struct_size < sizeof o.struct_size))
-        return ferry_error_set(FERRY_EINVAL, "ferry_mpi_open: an argument is NULL, or the options' "
-                                             "struct_size is not set");
+    if (!out)
+        return ferry_error_set(FERRY_EINVAL, "ferry_mpi_open: out is NULL");
+    if (options && options->struct_size < sizeof o.struct_size)
+        return ferry_error_set(FERRY_EINVAL,
+                               "ferry_mpi_open: the options' struct_size is %zu, less than %zu",
+                               (size_t)options->struct_size, sizeof o.struct_size);
     if (o.comm && o.comm_size != sizeof(MPI_Comm))
         return ferry_error_set(FERRY_EINVAL,
                                "ferry_mpi_open: an MPI_Comm of %d bytes; in the MPI that this "

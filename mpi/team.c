@@ -3,6 +3,7 @@
 #include "mpi/state.h"
 
 #include <ferry/status.h>
+#include <string.h>
 
 /* Begins a sum without waiting; `finish` waits for all sums. */
 static int begin_sum(void *arg, ferry_blob *b, unsigned which)
@@ -31,14 +32,21 @@ static int broadcast(void *arg, ferry_blob *b, unsigned which)
 
 int ferry_mpi_get_comm(ferry_mpi *m, ferry_comm *out)
 {
+    ferry_comm made = { .rank = m ? m->rank : 0,
+                        .ranks = m ? m->ranks : 0,
+                        .arg = m,
+                        .begin_sum = begin_sum,
+                        .finish = finish,
+                        .broadcast = broadcast };
+
     if (!m || !out)
-        return ferry_error_set(FERRY_EINVAL, "ferry_mpi_get_comm: NULL argument");
-    *out = (ferry_comm){ .struct_size = sizeof *out,
-                         .rank = m->rank,
-                         .ranks = m->ranks,
-                         .arg = m,
-                         .begin_sum = begin_sum,
-                         .finish = finish,
-                         .broadcast = broadcast };
+        return ferry_error_set(FERRY_EINVAL, "ferry_mpi_get_comm: NULL %s",
+                               m ? "out" : "m");
+    if (out->struct_size < sizeof out->struct_size)
+        return ferry_error_set(FERRY_EINVAL,
+                               "ferry_mpi_get_comm: struct_size is %zu, less than %zu",
+                               out->struct_size, sizeof out->struct_size);
+    made.struct_size = out->struct_size < sizeof made ? out->struct_size : sizeof made;
+    memcpy(out, &made, made.struct_size);
     return 0;
 }

@@ -147,9 +147,10 @@ FERRY_API int ferry_mpi_event_wait(ferry_mpi_event *e);
 FERRY_API void ferry_mpi_event_destroy(ferry_mpi_event *e);
 
 /**
- * Fills in *out, as far as its struct_size says, for ferry_solver_options.team; it is valid as long
- * as `m`. With a progress thread, sums advance while the solver computes; otherwise when they are
- * started and waited for.
+ * Fills in *out, as far as its struct_size says, for ferry_solver_options.team, and sets
+ * struct_size to the bytes filled in; it is valid as long as `m`. With a progress thread, sums
+ * advance while the solver computes; otherwise when they are started and waited for. FERRY_EINVAL
+ * if struct_size is not set.
  */
 FERRY_API int ferry_mpi_get_comm(ferry_mpi *m, ferry_comm *out);
 

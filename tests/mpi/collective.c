@@ -283,8 +283,12 @@ static void what_does_not_fit_is_refused_before_anything_begins(void)
                *into = ranks_blob(FERRY_F32, N * ranks + 1);
     ferry_mpi_options o = { .struct_size = sizeof o, .comm = "", .comm_size = 1 };
     ferry_mpi *never = NULL;
+    ferry_comm comm = { .ranks = -1 };
     int before = interposed.calls;
 
+    CHECK(ferry_mpi_get_comm(mpi, &comm) == FERRY_EINVAL && comm.ranks == -1);
+    comm.struct_size = offsetof(ferry_comm, ranks);
+    CHECK(!ferry_mpi_get_comm(mpi, &comm) && comm.rank == rank && comm.ranks == -1);
     CHECK(ferry_mpi_allreduce(mpi, f16, FERRY_DATA, FERRY_MPI_SUM, NULL, NULL) ==
           FERRY_EUNSUPPORTED);
     CHECK(ferry_mpi_allreduce(mpi, NULL, FERRY_DATA, FERRY_MPI_SUM, NULL, NULL) == FERRY_EINVAL);

@@ -164,6 +164,7 @@ static int train(ferry_device *on, ferry_mpi *m, const char *path)
     ferry_solver_options o = { .struct_size = sizeof o, .team = &team };
     ferry_solver *s = NULL;
 
+    inner.struct_size = sizeof inner;
     if (ferry_mpi_get_comm(m, &inner))
         return fail();
     sleeps = !path;

@@ -67,7 +67,7 @@ int ranks_open(bool insists, struct ranks *out)
 {
     int size = launched();
 
-    *out = (struct ranks){ .count = 1 };
+    *out = (struct ranks){ .count = 1, .team.struct_size = sizeof out->team };
     if (size < 0 && !insists)
         return TOOL_OK;
     if (!load()) {
