@@ -81,9 +81,12 @@ void ferry_kernels_plan_destroy(ferry_kernels_plan *plan)
 
 uint32_t ferry_kernels_plan_kernels(const ferry_kernels_plan *plan, uint32_t *out)
 {
-    const struct kernel_plan *p = &plan->plan;
+    const struct kernel_plan *p;
     uint32_t n = 0;
 
+    if (!plan || !out)
+        return 0;
+    p = &plan->plan;
     for (uint32_t i = 0; i < p->launches; i++)
         out[n++] = p->launch[i].kernel;
     if (p->answer.packed_bytes)
@@ -135,6 +138,8 @@ int ferry_kernels_run(const ferry_kernels_plan *plan, const ferry_op_run_args *a
     struct kernel_place places[FROM_COUNT];
     int err = 0;
 
+    if (!plan || !args || !launch)
+        return FERRY_EINVAL;
     kernel_places_of_run(&plan->plan, args, places);
     for (uint32_t i = 0; i < plan->plan.launches && !err; i++)
         err = pass(&plan->plan.launch[i], places, args, launch, user);
@@ -146,6 +151,8 @@ int ferry_kernels_pack(const ferry_kernels_plan *plan, const ferry_cref *in, fer
 {
     struct kernel_place places[FROM_COUNT];
 
+    if (!plan || !in || !launch)
+        return FERRY_EINVAL;
     if (!plan->plan.answer.packed_bytes)
         return 0;
     kernel_places_of_packing(&plan->plan, in, packed, places);

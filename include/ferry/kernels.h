@@ -97,15 +97,15 @@ FERRY_API int ferry_kernels_plan_create(const ferry_kernels_target *target, cons
 FERRY_API void ferry_kernels_plan_destroy(ferry_kernels_plan *plan);
 
 /**
- * The kernels of a plan, not NULL, of packing too: writes at most FERRY_KERNELS_LAUNCHES numbers
- * to `out` and returns how many. A plugin compiles them when it creates the operation.
+ * The kernels of a plan, of packing too: writes at most FERRY_KERNELS_LAUNCHES numbers to `out` and
+ * returns how many, 0 for a NULL argument. A plugin compiles them when it creates the operation.
  */
 FERRY_API uint32_t ferry_kernels_plan_kernels(const ferry_kernels_plan *plan, uint32_t *out);
 
 /**
  * Calls `launch` for each launch of a run, in order: the entry `run`. Returns 0, or the first value
- * of `launch` that is not 0. Does not allocate. No argument is NULL, but for `user`. An operation
- * without work has no launches.
+ * of `launch` that is not 0. Does not allocate. FERRY_EINVAL for a NULL argument other than `user`.
+ * An operation without work has no launches.
  */
 FERRY_API int ferry_kernels_run(const ferry_kernels_plan *plan, const ferry_op_run_args *args,
                                 ferry_kernels_launcher *launch, void *user);

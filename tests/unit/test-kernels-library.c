@@ -58,6 +58,9 @@ static void targets_are_checked(void)
     CU_ASSERT_EQUAL(ferry_kernels_plan_create(&good, &op, &plan), FERRY_EUNSUPPORTED);
     CU_ASSERT_EQUAL(answer.epilogue, 77);
     CU_ASSERT_PTR_NULL(plan);
+    CU_ASSERT_EQUAL(ferry_kernels_plan_kernels(NULL, NULL), 0);
+    CU_ASSERT_EQUAL(ferry_kernels_run(NULL, NULL, NULL, NULL), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_kernels_pack(NULL, NULL, (ferry_ref){ 0 }, NULL, NULL), FERRY_EINVAL);
     ferry_kernels_plan_destroy(NULL);
 }
 
