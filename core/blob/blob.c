@@ -29,8 +29,10 @@ int ferry_blob_create(ferry_device *home, ferry_dtype dtype, const int64_t *dims
     b->dtype = (uint8_t)dtype;
     b->half[FERRY__DATA].limit = b->half[FERRY__DIFF].limit = SIZE_MAX;
     err = ferry__shape_set(&b->shape, rank, dims, ferry__dtype_size(dtype));
-    if (err)
+    if (err) {
+        ferry__error(err, "ferry_blob_create: %s", ferry_last_error());
         goto err_free_blob;
+    }
     err = ferry_memory_create(home, ferry__blob_bytes(b), &data);
     if (err)
         goto err_clear_shape;
@@ -266,10 +268,12 @@ static int reshape_planned(ferry_blob *b, int rank, const int64_t *dims, bool *o
     struct ferry__reshape plan;
     int err = ferry__section_refuse("a reshape");
 
-    if (!err)
-        err = ferry__reshape_plan(b, rank, dims, &plan);
     if (err)
         return err;
+    err = ferry__reshape_plan(b, rank, dims, &plan);
+    if (err)
+        return ferry__error(err, "ferry_blob_reshape%s%s: %s", b->name ? " of " : "",
+                            b->name ? b->name : "", ferry_last_error());
     *out_grew = plan.grown[FERRY__DATA] || plan.grown[FERRY__DIFF];
     ferry__reshape_commit(b, &plan);
     return 0;

@@ -10,6 +10,7 @@
 #include "core/device/lent.h"
 #include "core/device/section.h"
 #include "core/device/trace_lanes.h"
+#include "core/plugin/host.h"
 
 #include <stdlib.h>
 
@@ -41,7 +42,7 @@ static int queue_new(ferry_device *dev, void *handle, ferry_queue **out)
 
 int ferry_queue_create(ferry_device *dev, ferry_queue **out)
 {
-    void *handle;
+    void *handle = NULL;
     int err;
 
     if (!dev || !out)
@@ -50,6 +51,8 @@ int ferry_queue_create(ferry_device *dev, ferry_queue **out)
     if (err)
         return err;
     err = dev->ops->queue_create(dev->dev, 0, &handle);
+    if (!err && !handle)
+        err = ferry__host_blame("it returned 0 and no queue");
     if (err)
         return ferry__device_fail(dev, "queue_create", UINT64_MAX, err);
     err = queue_new(dev, handle, out);

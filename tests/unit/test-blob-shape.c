@@ -387,6 +387,24 @@ static void a_blob_has_a_name(void)
     end_without_storage(b);
 }
 
+static void a_wrong_shape_is_reported_with_the_function_and_the_blob(void)
+{
+    ferry_blob *b = NULL;
+
+    CU_ASSERT_EQUAL(ferry_blob_create(fx_device(), FERRY_F32, (int64_t[]){ -1 }, 1, &b),
+                    FERRY_EINVAL);
+    CU_ASSERT_STRING_EQUAL(ferry_last_error(), "ferry_blob_create: dim 0 is -1");
+    CU_ASSERT_PTR_NULL(b);
+    b = FX_BLOB(FERRY_F32, 2);
+    CU_ASSERT_EQUAL(ferry_blob_reshape(b, NULL, 33, NULL), FERRY_EINVAL);
+    CU_ASSERT_STRING_EQUAL(ferry_last_error(),
+                           "ferry_blob_reshape: 33 axes; there may be 0 to 32");
+    FX_OK(ferry_blob_set_name(b, "conv1"));
+    CU_ASSERT_EQUAL(ferry_blob_reshape(b, (int64_t[]){ -1 }, 1, NULL), FERRY_EINVAL);
+    CU_ASSERT_STRING_EQUAL(ferry_last_error(), "ferry_blob_reshape of conv1: dim 0 is -1");
+    end_without_storage(b);
+}
+
 static void wrong_arguments_of_create_are_refused(void)
 {
     static const int64_t shape[] = { 2, -3 };
@@ -455,6 +473,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(dims_are_copied_to_the_device_as_int32),
     FERRY_TEST(dtypes_have_sizes_and_names),
     FERRY_TEST(a_blob_has_a_name),
+    FERRY_TEST(a_wrong_shape_is_reported_with_the_function_and_the_blob),
     FERRY_TEST(wrong_arguments_of_create_are_refused),
     FERRY_TEST(a_null_blob_is_an_error_never_a_crash),
 };

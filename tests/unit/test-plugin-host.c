@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "fakes.h"
 
+#include "core/device/device.h"
 #include "core/plugin/host.h"
 
 #include <locale.h>
@@ -158,6 +159,38 @@ static void the_message_of_a_fallback_is_not_that_of_a_later_failure(void)
     CU_ASSERT_STRING_EQUAL(said, "out of blocks");
 }
 
+static int create_no_queue(void *dev, uint32_t flags, void **out_queue)
+{
+    (void)dev;
+    (void)flags;
+    (void)out_queue;
+    return 0;
+}
+
+static void a_queue_that_the_plugin_did_not_create_is_named(void)
+{
+    const char *folder = fakes_folder();
+    const ferry_plugin_ops *before;
+    ferry_device *dev = NULL;
+    ferry_queue *q = NULL;
+    ferry_plugin_ops ops;
+    ferry_runtime *rt;
+
+    fakes_put(folder, "alpha", NULL);
+    rt = fakes_open(folder, "alpha", NULL);
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_get_device(rt, "alpha:0", &dev), 0);
+    before = dev->ops;
+    ops = *before;
+    ops.queue_create = create_no_queue;
+    dev->ops = &ops;
+    CU_ASSERT_EQUAL(ferry_queue_create(dev, &q), FERRY_EPLUGIN);
+    CU_ASSERT_STRING_EQUAL(ferry_last_error(),
+                           "alpha:0: queue_create: it returned 0 and no queue");
+    CU_ASSERT_PTR_NULL(q);
+    dev->ops = before;
+    ferry_runtime_close(rt);
+}
+
 static void an_unknown_extension_leaves_no_message(void)
 {
     const char *folder = fakes_folder();
@@ -179,6 +212,7 @@ static void an_unknown_extension_leaves_no_message(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_result_that_is_no_status_code_is_the_plugins_fault),
     FERRY_TEST(the_message_of_a_fallback_is_not_that_of_a_later_failure),
+    FERRY_TEST(a_queue_that_the_plugin_did_not_create_is_named),
     FERRY_TEST(an_unknown_extension_leaves_no_message),
     FERRY_TEST(options_are_read_by_type_and_replace_the_default),
     FERRY_TEST(a_wrong_value_is_an_error_with_its_place),
