@@ -518,7 +518,7 @@ static void a_new_home_causes_no_copy_until_the_next_access(void)
 
 /* ---- shapes that are too large -------------------------------------------------------------- */
 
-#define TOO_MANY (INT64_C(1) << 42)
+#define TOO_MANY (INT64_C(1) << 57) /* beyond the addresses, so that no system overcommits it */
 
 static void after_a_shape_that_is_too_large_a_smaller_one_can_be_used(void)
 {
@@ -535,7 +535,8 @@ static void after_a_shape_that_is_too_large_a_smaller_one_can_be_used(void)
     CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_data(b).handle);
     CU_ASSERT(counts_up_from(b, 3));
     FX_OK(ferry_blob_fill_diff(b, 1));
-    CU_ASSERT_EQUAL(ferry_blob_capacity(b), 6);
+    CU_ASSERT(ferry_blob_capacity(b) >= 6); /* unified memory is rounded up */
+    CU_ASSERT(ferry_blob_capacity(b) < TOO_MANY);
     ferry_blob_destroy(b);
     fx_end();
 }
@@ -551,7 +552,7 @@ static void a_blob_that_was_too_large_grows_again(void)
     FX_OK(reshape1(b, 4, NULL));
     write_floats(b, 1);
     CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_data(b).handle);
-    FX_OK(reshape1(b, 1000, &grew));
+    FX_OK(reshape1(b, 1 << 20, &grew));
     CU_ASSERT(grew);
     write_floats(b, 2);
     CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_data(b).handle);
