@@ -141,10 +141,13 @@ static bool is_read(const ferry_op_desc *op, uint32_t k, const ferry_operation_a
     return false;
 }
 
-/* Whether the operation overwrites the whole memory. */
-static bool covers(const ferry_operand *o, const ferry_operation_location *place)
+/* Whether the operation overwrites the whole memory; `images` ≠ 0: by runs on parts of them all. */
+static bool covers(const ferry_operand *o, const ferry_operation_location *place, int64_t images)
 {
     uint64_t bytes = (uint64_t)ferry__operand_count(o) * ferry_dtype_size((ferry_dtype)o->dtype);
+
+    if (images && o->rank && o->shape[0])
+        bytes = bytes / (uint64_t)o->shape[0] * (uint64_t)images;
 
     return !place->offset && bytes >= ferry_memory_used(place->memory);
 }
@@ -162,7 +165,7 @@ static int take(ferry_memory *m, ferry_queue *q, unsigned access, uint64_t offse
 }
 
 int ferry__places_take(const ferry_op_desc *op, const ferry_operation_args *args, ferry_queue *q,
-                       uint32_t skip, struct ferry__refs *out, uint32_t *taken)
+                       uint32_t skip, int64_t images, struct ferry__refs *out, uint32_t *taken)
 {
     uint32_t i;
     int err = 0;
@@ -174,7 +177,7 @@ int ferry__places_take(const ferry_op_desc *op, const ferry_operation_args *args
             err = take(args->in[i].memory, q, FERRY_READ, args->in[i].offset, &out->in[i]);
     for (i = 0; !err && i < op->n_out; i++) {
         const ferry_operation_location *place = &args->out[i];
-        bool keep = is_read(op, i, args) || !covers(&op->out[i], place);
+        bool keep = is_read(op, i, args) || !covers(&op->out[i], place, images);
 
         err = take(place->memory, q, FERRY_WRITE | (keep ? FERRY_READ : 0), place->offset,
                    &out->out[i]);

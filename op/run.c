@@ -168,7 +168,7 @@ static int check_offsets(const ferry_operation *o, const ferry_operation_args *a
 }
 
 int ferry__run_take(ferry_operation *o, ferry_queue *q, const ferry_operation_args *args,
-                    struct ferry__run *out)
+                    int64_t images, struct ferry__run *out)
 {
     int err;
 
@@ -188,7 +188,7 @@ int ferry__run_take(ferry_operation *o, ferry_queue *q, const ferry_operation_ar
         err = take_all_packed(o, args, q, out);
     if (err)
         return err;
-    return ferry__places_take(&o->op, args, o->plan.target.host ? NULL : q, out->skipped,
+    return ferry__places_take(&o->op, args, o->plan.target.host ? NULL : q, out->skipped, images,
                               &out->refs, &out->taken);
 }
 

@@ -37,10 +37,10 @@ struct ferry__run {
 
 /*
  * Accesses packed constants, inputs and outputs for a run on `q`, the target's queue (NULL: the
- * kernels on the host). out->taken is set even after a failure.
+ * kernels on the host). `images` as of ferry__places_take. out->taken is set even after a failure.
  */
 int ferry__run_take(ferry_operation *o, ferry_queue *q, const ferry_operation_args *args,
-                    struct ferry__run *out);
+                    int64_t images, struct ferry__run *out);
 
 /* Releases what ferry__run_take retained, even after a failure. */
 void ferry__run_end(struct ferry__run *r);

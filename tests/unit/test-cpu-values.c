@@ -321,7 +321,7 @@ static void pools_read_and_write_values(void)
     taken = 0;
     for (int i = 0; i < 40; i++) {
         const int64_t stride = 1 + rig_random(2), side = 5 + rig_random(20), pad = rig_random(2);
-        const int64_t x[4] = { 1 + rig_random(2), 1 + rig_random(50), side, side };
+        const int64_t x[4] = { 1 + rig_random(2), 2 + rig_random(50), side, side };
         const int64_t y[4] = { x[0], x[1], (side + 2 * pad - 3) / stride + 1,
                                (side + 2 * pad - 3) / stride + 1 };
         double *got[1] = { NULL };

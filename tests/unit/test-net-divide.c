@@ -6,6 +6,7 @@
 #include "net/passes/divide.h"
 #include "op/operation.h"
 
+#include <ferry/memory.h>
 #include <ferry/net.h>
 
 #include <stdio.h>
@@ -198,6 +199,22 @@ static void a_kept_blob_has_all_images(void)
     compare(net, one, "cat", 12);
     compare(net, one, "s", 12);
     ferry_net_close(one);
+    ferry_net_close(net);
+    fx_end();
+}
+
+/* A division overwrites all of a kept blob, whose former contents it does not need. */
+static void a_pass_overwrites_a_lost_blob(void)
+{
+    ferry_net *net = NULL;
+
+    if (!has_chains())
+        return;
+    FX_OK_FATAL(open_net("d", &net));
+    set_images(net, 0, 12);
+    FX_OK(ferry_net_forward(net, NULL));
+    ferry_memory_mark_lost(ferry_blob_data_memory(ferry_net_blob_find(net, "d")));
+    FX_OK(ferry_net_forward(net, NULL));
     ferry_net_close(net);
     fx_end();
 }
@@ -469,6 +486,7 @@ static const ferry_test_case nets[] = {
     FERRY_TEST(a_divided_batch_has_the_bits_of_single_images),
     FERRY_TEST(values_of_a_division_have_memory_for_its_sub_batches),
     FERRY_TEST(a_kept_blob_has_all_images),
+    FERRY_TEST(a_pass_overwrites_a_lost_blob),
     FERRY_TEST(measured_passes_count_all_images),
     FERRY_TEST(every_allocation_of_a_divided_pass_may_fail),
     FERRY_TEST(a_chain_runs_all_operations_on_its_sub_batches),
