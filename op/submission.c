@@ -64,7 +64,7 @@ int ferry__submission_add(struct ferry__submission *s, ferry_operation *o, ferry
     s->queue = q;
     s->host = o->plan.target.host;
     run = &s->runs[s->n_runs];
-    err = ferry__run_take(o, q, args, run);
+    err = ferry__run_take(o, q, args, s->chains ? s->chains->images : 0, run);
     run->who = s->who;
     for (i = 0; i < run->taken; i++)
         add_use(s, args->out[i].memory, FERRY_WRITE);
