@@ -282,7 +282,7 @@ static void list_lives(const struct ferry__program *p, struct many *m, const int
 
 static int place_many(struct ferry__program *p, const int *order, int n)
 {
-    struct many m = { NULL };
+    struct many m = { .starts = NULL };
     int i, k, last = 0, err = 0;
 
     for (i = 0; i < n; i++)
