@@ -514,9 +514,9 @@ static void runs_after_a_batch_that_is_too_large(const ferry_net_options *o)
 
     FX_OK_FATAL(ferry_net_open(wn_device(), "net.prototxt", o, &net));
     FX_OK(run_batch(net, 2));
-    FX_FAILS(FERRY_ENOMEM, run_batch(net, INT64_C(1) << 28));
+    FX_FAILS(FERRY_ENOMEM, run_batch(net, INT64_C(1) << 47));
     FX_OK(run_batch(net, 2));
-    FX_OK(ferry_blob_reshape4(ferry_net_input_at(net, 0), INT64_C(1) << 28, 64, 14, 14));
+    FX_OK(ferry_blob_reshape4(ferry_net_input_at(net, 0), INT64_C(1) << 47, 64, 14, 14));
     FX_OK(ferry_net_reshape(net));
     FX_OK(run_batch(net, 3));
     if (o->phase == FERRY_PHASE_TRAIN)
