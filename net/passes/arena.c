@@ -311,17 +311,12 @@ static int place_many(struct ferry__program *p, const int *order, int n)
     return err;
 }
 
-/* Places the values of a division, or those of none (0). *out_end is the end of the last. */
-static int place(struct ferry__program *p, int division, uint64_t *out_end)
+/* Places the `n` values of a division, or of none. *out_end is the end of the last. */
+static int place(struct ferry__program *p, int *order, int n, uint64_t *out_end)
 {
-    int *order = malloc((size_t)(p->n_values + 1) * sizeof *order), n = 0, i, err = 0;
+    int i, err = 0;
 
     *out_end = 0;
-    if (!order)
-        return no_memory();
-    for (i = 0; i < p->n_values; i++)
-        if (is_placed(&p->values[i]) && p->values[i].division == division)
-            order[n++] = i;
     if (n > MANY)
         err = place_many(p, order, n);
     else
@@ -334,7 +329,6 @@ static int place(struct ferry__program *p, int division, uint64_t *out_end)
         v->part = block ? v->offset / block : 0;
         v->offset -= v->part * block;
     }
-    free(order);
     return err;
 }
 
@@ -357,13 +351,16 @@ static void prolong(struct ferry__program *p, const struct ferry__division *d, i
     v->end = d->last > v->end ? d->last : v->end;
 }
 
-/* Places the division's own values in a block, which is an intermediate with a part for a chain. */
-static int add_block(struct ferry__program *p, int index)
+/*
+ * Places the division's own values in a block, which is an intermediate with a part for a chain.
+ * `order` has these `n` values.
+ */
+static int add_block(struct ferry__program *p, int index, int *order, int n)
 {
     struct ferry__division *d = &p->divisions[index];
     struct ferry__value *v;
     uint64_t end;
-    int err = place(p, index + 1, &end);
+    int err = place(p, order, n, &end);
 
     d->block = -1;
     if (err || !end)
@@ -384,24 +381,54 @@ static int add_block(struct ferry__program *p, int index)
     return 0;
 }
 
-static int place_divisions(struct ferry__program *p)
+/* Prolongs the other values that a division uses. */
+static void prolong_all(struct ferry__program *p, const struct ferry__division *d)
 {
     uint32_t k;
-    int i, n, err = 0;
+    int n;
 
-    for (i = 0; !err && i < p->n_divisions; i++) {
-        const struct ferry__division *d = &p->divisions[i];
+    for (n = d->first; n <= d->last; n++) {
+        const struct ferry__item *item = &p->items[n];
 
-        for (n = d->first; n <= d->last; n++) {
-            const struct ferry__item *item = &p->items[n];
-
-            for (k = 0; !item->dropped && k < item->op.n_in; k++)
-                prolong(p, d, item->in[k].value);
-            for (k = 0; !item->dropped && k < item->op.n_out; k++)
-                prolong(p, d, item->out[k].value);
-        }
-        err = add_block(p, i);
+        for (k = 0; !item->dropped && k < item->op.n_in; k++)
+            prolong(p, d, item->in[k].value);
+        for (k = 0; !item->dropped && k < item->op.n_out; k++)
+            prolong(p, d, item->out[k].value);
     }
+}
+
+/*
+ * Lists the values of the divisions in `order`, those of each in their order. Those of number i,
+ * from 1 on, begin at begin[i] and end at begin[i + 1]. `begin` has zeros before.
+ */
+static void list_by_division(const struct ferry__program *p, int *order, int *begin)
+{
+    int i;
+
+    for (i = 0; i < p->n_values; i++)
+        if (p->values[i].division && is_placed(&p->values[i]))
+            begin[p->values[i].division]++;
+    for (i = 1; i <= p->n_divisions + 1; i++)
+        begin[i] += begin[i - 1];
+    for (i = p->n_values; i-- > 0;)
+        if (p->values[i].division && is_placed(&p->values[i]))
+            order[--begin[p->values[i].division]] = i;
+}
+
+static int place_divisions(struct ferry__program *p)
+{
+    int *order = malloc(((size_t)p->n_values + 1) * sizeof *order);
+    int *begin = calloc((size_t)p->n_divisions + 2, sizeof *begin);
+    int i, err = order && begin ? 0 : no_memory();
+
+    if (!err)
+        list_by_division(p, order, begin);
+    for (i = 0; !err && i < p->n_divisions; i++) {
+        prolong_all(p, &p->divisions[i]);
+        err = add_block(p, i, order + begin[i + 1], begin[i + 2] - begin[i + 1]);
+    }
+    free(order);
+    free(begin);
     return err;
 }
 
@@ -461,9 +488,17 @@ static int grow(ferry_net *net, const struct ferry__value *v)
 
 int ferry__arena_place(struct ferry__program *p)
 {
+    int *order = malloc(((size_t)p->n_values + 1) * sizeof *order);
+    int i, n = 0, err;
     uint64_t end;
-    int i, err = place(p, 0, &end);
 
+    if (!order)
+        return no_memory();
+    for (i = 0; i < p->n_values; i++)
+        if (is_placed(&p->values[i]) && !p->values[i].division)
+            order[n++] = i;
+    err = place(p, order, n, &end);
+    free(order);
     for (i = 0; !err && i < p->n_values; i++)
         if (is_placed(&p->values[i]) && !p->values[i].division)
             err = grow(p->net, &p->values[i]);

@@ -203,20 +203,37 @@ static bool is_written_first(const struct ferry__program *p, int value)
     return written;
 }
 
+/* Gives a value that item `at` uses first, and the division alone, the images of a sub-batch. */
+static void set_value(struct ferry__program *p, const struct ferry__division *d, int number, int at,
+                      int value, const bool *called)
+{
+    struct ferry__value *v;
+
+    if (value < 0)
+        return;
+    value = ferry__value_root(p, value);
+    v = &p->values[value];
+    if (v->division == number || v->own || v->seen || v->first != at || v->end > d->last ||
+        called[value] || !is_written_first(p, value))
+        return;
+    v->division = number;
+    v->count = v->count / d->chains.images * ferry__chains_most(&d->chains);
+}
+
 /* Gives the values that the division alone uses the images of a chain's sub-batch. */
 static void set_values(struct ferry__program *p, const struct ferry__division *d, int number,
                        const bool *called)
 {
+    uint32_t k;
     int i;
 
-    for (i = 0; i < p->n_values; i++) {
-        struct ferry__value *v = &p->values[i];
+    for (i = d->first; i <= d->last; i++) {
+        const struct ferry__item *item = &p->items[i];
 
-        if (v->within >= 0 || v->own || v->seen || v->end < v->first || v->first < d->first ||
-            v->end > d->last || called[i] || !is_written_first(p, i))
-            continue;
-        v->division = number;
-        v->count = v->count / d->chains.images * ferry__chains_most(&d->chains);
+        for (k = 0; !item->call && !item->dropped && k < item->op.n_in; k++)
+            set_value(p, d, number, i, item->in[k].value, called);
+        for (k = 0; !item->call && !item->dropped && k < item->op.n_out; k++)
+            set_value(p, d, number, i, item->out[k].value, called);
     }
 }
 
