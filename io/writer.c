@@ -138,6 +138,7 @@ static void set_storage(const ferry_io_writer *w, struct ferry__out_array *array
     array->entry.unreadable = NULL;
 }
 
+/* On failure the arrays are unchanged. */
 static int add_array(ferry_io_writer *w, const ferry_io_entry *e)
 {
     struct ferry__out_array *array;
@@ -153,7 +154,7 @@ static int add_array(ferry_io_writer *w, const ferry_io_entry *e)
     if (e->rank > 0)
         memcpy(shape, e->shape, (size_t)e->rank * sizeof(*shape));
     array->entry = *e;
-    array->entry.index = w->count++;
+    array->entry.index = w->count;
     array->entry.name = keep(w, e->name);
     array->entry.layer_type = keep(w, e->layer_type);
     array->entry.layer_name = keep(w, e->layer_name);
@@ -170,6 +171,7 @@ static int add_array(ferry_io_writer *w, const ferry_io_entry *e)
     else
         w->first = array;
     w->last = array;
+    w->count++;
     return FERRY_OK;
 }
 
@@ -491,6 +493,8 @@ static int next_array(ferry_io_writer *w, const ferry_io_entry *e)
         return err;
     }
     err = add_array(w, e);
+    if (err == FERRY_ENOMEM)
+        w->failed = err; /* the file would lack the array */
     if (err || w->ops->needs_plan)
         return err;
     return former ? enter(w, w->last) : begin(w);

@@ -42,7 +42,7 @@ FERRY_API int ferry_io_writer_create(const char *path, ferry_io_format format,
  * type, the values are stored in it, F8 rounded to nearest; a value out of its range is
  * FERRY_EOVERFLOW from the write. FERRY_EINVAL if struct_size is not set. FERRY_EUNSUPPORTED for
  * anything that the format cannot represent, with the array and the reason in the message; ferry
- * drops nothing silently.
+ * drops nothing silently. FERRY_ENOMEM. After a failure the declared arrays are unchanged.
  */
 FERRY_API int ferry_io_writer_declare(ferry_io_writer *w, const ferry_io_entry *entry);
 
@@ -131,7 +131,8 @@ FERRY_API int ferry_io_writer_write_values(ferry_io_writer *w, const void *value
 /**
  * Declares a blob as one array and writes its values, with its diff if `with_diff`. In Caffe's
  * formats the name "conv1/0" is blob 0 of layer "conv1". After ferry_io_writer_declare, the blob
- * must be the next declared array; FERRY_ESHAPE if it does not match.
+ * must be the next declared array; FERRY_ESHAPE if it does not match. After FERRY_ENOMEM and
+ * FERRY_EIO later writes and ferry_io_writer_commit fail too.
  */
 FERRY_API int ferry_io_writer_write(ferry_io_writer *w, const char *name, const ferry_blob *b,
                                     bool with_diff);
