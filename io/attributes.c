@@ -58,6 +58,22 @@ static int keep_paths(ferry_io_writer *w, ferry_io *from)
     return FERRY_OK;
 }
 
+int ferry_io_writer_set_layout(ferry_io_writer *w, ferry_io_layout layout)
+{
+    if (!w || (unsigned)layout > FERRY_IO_LAYOUT_WEIGHTS)
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_writer_set_layout: %s",
+                               w ? "there is no such layout" : "the writer is NULL");
+    if (w->format != FERRY_IO_HDF5)
+        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: a layout is for HDF5, not for %s",
+                               w->out.shown, ferry_io_format_name(w->format));
+    if (w->begun)
+        return ferry_error_set(FERRY_EINVAL, "%s: the layout must be set before the first array",
+                               w->out.shown);
+    w->layout = layout;
+    w->layout_chosen = true;
+    return FERRY_OK;
+}
+
 int ferry_io_writer_copy_attributes(ferry_io_writer *w, ferry_io *from,
                                     ferry_io_attribute_dropped_fn left, void *arg)
 {

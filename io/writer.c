@@ -220,22 +220,6 @@ int ferry_io_writer_set_metadata(ferry_io_writer *w, const char *key, const char
     return FERRY_OK;
 }
 
-int ferry_io_writer_set_layout(ferry_io_writer *w, ferry_io_layout layout)
-{
-    if (!w || (unsigned)layout > FERRY_IO_LAYOUT_WEIGHTS)
-        return ferry_error_set(FERRY_EINVAL, "ferry_io_writer_set_layout: %s",
-                               w ? "there is no such layout" : "the writer is NULL");
-    if (w->format != FERRY_IO_HDF5)
-        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: a layout is for HDF5, not for %s",
-                               w->out.shown, ferry_io_format_name(w->format));
-    if (w->begun)
-        return ferry_error_set(FERRY_EINVAL, "%s: the layout must be set before the first array",
-                               w->out.shown);
-    w->layout = layout;
-    w->layout_chosen = true;
-    return FERRY_OK;
-}
-
 /* ---- values --------------------------------------------------------------------------------- */
 
 /*
@@ -350,22 +334,33 @@ static int noted(ferry_io_writer *w, int err)
     return err;
 }
 
+/* The array that expects values, and the bytes that its data or diff lacks; NULL: there is none. */
+static const struct ferry__out_array *expected(const ferry_io_writer *w, uint64_t *left)
+{
+    const struct ferry__out_array *array = w->begun ? w->current : w->first;
+
+    while (!w->begun && array && array->given == 0)
+        array = array->next;
+    *left = !array ? 0 : w->begun ? w->left : array->given;
+    return array;
+}
+
+/* A piece that is refused does not begin the file. */
 static int write_values(ferry_io_writer *w, const void *values, size_t size)
 {
-    int err = w->begun ? FERRY_OK : begin(w);
+    uint64_t left;
+    const struct ferry__out_array *array = expected(w, &left);
+    int err;
 
-    if (err || size == 0)
-        return err;
-    if (!w->current)
+    if (size > 0 && !array)
         return ferry_error_set(FERRY_EINVAL, "%s: %zu bytes of values without an array",
                                w->out.shown, size);
-    if (size > w->left || size % ferry_dtype_size(w->current->entry.dtype))
+    if (size > 0 && (size > left || size % ferry_dtype_size(array->entry.dtype)))
         return ferry_error_set(FERRY_EINVAL,
-                               "%s: array %.200s: %zu bytes of values where %llu are "
-                               "left",
-                               w->out.shown, w->current->entry.name, size,
-                               (unsigned long long)w->left);
-    return put(w, values, size);
+                               "%s: array %.200s: %zu bytes of values where %llu are left",
+                               w->out.shown, array->entry.name, size, (unsigned long long)left);
+    err = w->begun ? FERRY_OK : begin(w);
+    return err || size == 0 ? err : put(w, values, size);
 }
 
 int ferry_io_writer_write_values(ferry_io_writer *w, const void *values, size_t size)
@@ -480,17 +475,17 @@ static bool is_like(const ferry_io_entry *a, const ferry_io_entry *b)
 /* Makes the array receive values next; in a spooled file it is queued. */
 static int next_array(ferry_io_writer *w, const ferry_io_entry *e)
 {
-    struct ferry__out_array *former = w->last;
+    const struct ferry__out_array *former = w->last, *next;
+    uint64_t left;
     int err;
 
     if (w->declared) {
-        err = w->begun ? FERRY_OK : begin(w);
-        if (!err && e->count > 0 &&
-            (!w->current || !is_like(&w->current->entry, e) || w->in_diff ||
-             w->left != w->current->given))
-            err = ferry_error_set(FERRY_ESHAPE, "%s: array %.200s differs from its declaration",
-                                  w->out.shown, e->name);
-        return err;
+        next = expected(w, &left);
+        if (e->count > 0 && (!next || !is_like(&next->entry, e) || w->in_diff ||
+                             left != next->given))
+            return ferry_error_set(FERRY_ESHAPE, "%s: array %.200s differs from its declaration",
+                                   w->out.shown, e->name);
+        return w->begun ? FERRY_OK : begin(w);
     }
     err = add_array(w, e);
     if (err == FERRY_ENOMEM)

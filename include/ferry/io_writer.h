@@ -123,8 +123,8 @@ FERRY_API int ferry_io_writer_copy_definition(ferry_io_writer *w, ferry_io *from
 /**
  * Writes the next `size` bytes of the declared arrays' values, row-major, in this machine's byte
  * order: for each array its data, then its diff if declared. A piece may have any size but must not
- * extend past the end of an array's data or diff. FERRY_EINVAL for bytes past the declared arrays,
- * FERRY_EIO.
+ * extend past the end of an array's data or diff. FERRY_EINVAL, with the writer unchanged, for such
+ * a piece, for a part of an element and for bytes past the declared arrays; FERRY_EIO.
  */
 FERRY_API int ferry_io_writer_write_values(ferry_io_writer *w, const void *values, size_t size);
 

@@ -67,6 +67,38 @@ static void an_unfinished_file_is_not_committed(void)
     CU_ASSERT_EQUAL(files(), 0);
 }
 
+static void a_refused_first_piece_does_not_begin_the_file(void)
+{
+    static const int64_t shape[] = { 4 }, none[] = { 0 };
+    ferry_io_entry e = { .struct_size = sizeof(e), .name = "a", .dtype = FERRY_F32, .rank = 1 };
+    float values[5] = { 0 };
+    ferry_io_writer *w = create("file", FERRY_IO_SAFETENSORS);
+    ferry_blob *b;
+
+    fx_device();
+    b = FX_BLOB(FERRY_F32, 3);
+    e.shape = none;
+    FX_OK(ferry_io_writer_declare(w, &e));
+    FX_FAILS(FERRY_EINVAL, ferry_io_writer_write_values(w, values, 4)); /* no array has bytes */
+    e.name = "b";
+    e.shape = shape;
+    FX_OK(ferry_io_writer_declare(w, &e));
+    FX_FAILS(FERRY_EINVAL, ferry_io_writer_write_values(w, values, 20));
+    FX_FAILS(FERRY_EINVAL, ferry_io_writer_write_values(w, values, 3));
+    FX_FAILS(FERRY_ESHAPE, ferry_io_writer_write(w, "b", b, false));
+    FX_OK(ferry_io_writer_set_metadata(w, "k", "v"));
+    e.name = "c";
+    FX_OK(ferry_io_writer_declare(w, &e));
+    FX_OK(ferry_io_writer_write_values(w, values, 16));
+    FX_FAILS(FERRY_EINVAL, ferry_io_writer_set_metadata(w, "k", "v"));
+    FX_OK(ferry_io_writer_write_values(w, values, 16));
+    FX_OK(ferry_io_writer_commit(w));
+    unlink(in_folder("file"));
+    CU_ASSERT_EQUAL(files(), 0);
+    ferry_blob_destroy(b);
+    fx_end();
+}
+
 static void an_aborted_or_failed_write_leaves_the_old_file(void)
 {
     const char *path = in_folder("file");
@@ -172,6 +204,7 @@ static void impossible_targets_are_refused(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(data_that_a_format_cannot_hold_are_named),
     FERRY_TEST(an_unfinished_file_is_not_committed),
+    FERRY_TEST(a_refused_first_piece_does_not_begin_the_file),
     FERRY_TEST(an_aborted_or_failed_write_leaves_the_old_file),
     FERRY_TEST(a_full_disk_is_an_error_and_leaves_the_old_file),
     FERRY_TEST(a_link_keeps_pointing_at_its_file),
