@@ -133,6 +133,17 @@ static double flops_of(const struct ferry__item *item)
     return 2 * count_of(transposed ? x : y) * count_of(w) / (double)w->shape[0];
 }
 
+/* The number of elements that an operand holds: an axis of stride 0 repeats the same ones. */
+static double held_by(const ferry_operand *o)
+{
+    double count = 1;
+    uint32_t i;
+
+    for (i = 0; i < o->rank; i++)
+        count *= o->stride[i] || !o->shape[i] ? (double)o->shape[i] : 1;
+    return count;
+}
+
 /* The number of bytes of an operation's operands; a call of the layer's own function counts 0. */
 static double bytes_of(const struct ferry__item *item)
 {
@@ -141,9 +152,9 @@ static double bytes_of(const struct ferry__item *item)
     uint32_t i;
 
     for (i = 0; !item->call && i < op->n_in; i++)
-        bytes += count_of(&op->in[i]) * (double)ferry_dtype_size(op->in[i].dtype);
+        bytes += held_by(&op->in[i]) * (double)ferry_dtype_size(op->in[i].dtype);
     for (i = 0; !item->call && i < op->n_out; i++)
-        bytes += count_of(&op->out[i]) * (double)ferry_dtype_size(op->out[i].dtype);
+        bytes += held_by(&op->out[i]) * (double)ferry_dtype_size(op->out[i].dtype);
     return bytes;
 }
 

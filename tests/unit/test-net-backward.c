@@ -601,6 +601,23 @@ static void the_counts_include_the_copies_of_backward(void)
     fx_end();
 }
 
+static void the_bytes_of_a_repeated_input_count_once(void)
+{
+    static const char text[] =
+        INPUT("x", "dim: 2 dim: 1 dim: 3")
+        "layer { name: 't' type: 'Tile' bottom: 'x' top: 'y' tile_param { tiles: 5 } }\n";
+    ferry_net *net = open_text(text, FERRY_PHASE_TRAIN, 0);
+    ferry_net_layer_info info = { .struct_size = sizeof(info) };
+
+    fill(ferry_net_blob_find(net, "x"), 1);
+    FX_OK(ferry_net_set_measuring(net, FERRY_NET_MEASURE_HOST));
+    FX_OK(ferry_net_forward(net, NULL));
+    FX_OK(ferry_net_get_layer_info(net, nd_layer(net, "t"), &info));
+    CU_ASSERT_DOUBLE_EQUAL(info.bytes_accessed, (6 + 30) * 4, 0);
+    ferry_net_close(net);
+    fx_end();
+}
+
 /* ---- queries between passes ------------------------------------------------------------------ */
 
 static void debug_means_require_all_blobs(void)
@@ -640,6 +657,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(the_gradient_of_dropout_uses_the_mask_of_forward),
     FERRY_TEST(the_first_gradients_of_a_training_match_caffe),
     FERRY_TEST(the_counts_include_the_copies_of_backward),
+    FERRY_TEST(the_bytes_of_a_repeated_input_count_once),
     FERRY_TEST(debug_means_require_all_blobs),
 };
 
