@@ -20,9 +20,9 @@ struct ferry__refs {
 /*
  * Accesses the operands on `q` (NULL: in host memory): inputs for reading, then outputs for
  * writing. `skip` has a bit for each input that is not needed. `images` is the number of images of
- * which the operation computes a part in each of several runs; 0: it runs once. The memories of accessed outputs
- * count as being written from here on, *taken is their number. Errors are those of
- * ferry_memory_access.
+ * which the operation computes a part in each of several runs; 0: it runs once. The memories of
+ * accessed outputs count as being written from here on, *taken is their number. Errors are those
+ * of ferry_memory_access.
  */
 int ferry__places_take(const ferry_op_desc *op, const ferry_operation_args *args, ferry_queue *q,
                        uint32_t skip, int64_t images, struct ferry__refs *out, uint32_t *taken);
