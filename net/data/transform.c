@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_VALUES 0x1p60 /* of a resized picture, so that its bytes can be counted */
+#define MOST_VALUES 0x1p60 /* a resized picture has fewer, so that its bytes can be counted */
 
 /* The state of a picture between two steps, as planes. */
 struct picture {
@@ -117,7 +117,7 @@ static int make_plan(const struct picture *p, const ferry_image_transform_option
     if (!isfinite(o->scale))
         return ferry_error_set(FERRY_EINVAL, "ferry_image_transform: scale is %g", o->scale);
     plan_resize(p, o, plan);
-    if ((double)p->channels * (double)plan->resized[0] * (double)plan->resized[1] > MOST_VALUES)
+    if ((double)p->channels * (double)plan->resized[0] * (double)plan->resized[1] >= MOST_VALUES)
         return ferry_error_set(FERRY_EOVERFLOW, "a picture of %lld x %lld is too large",
                                (long long)plan->resized[0], (long long)plan->resized[1]);
     plan->scale = o->scale == 0 ? 1 : o->scale;

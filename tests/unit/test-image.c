@@ -379,6 +379,9 @@ static void numbers_out_of_range_are_refused(void)
     o.scale = 0;
     o.height = o.width = INT32_MAX;
     FX_FAILS(FERRY_EOVERFLOW, ferry_image_transform(b, &o, out, -1));
+    o.height = o.width = 1 << 30; /* the least number of values that is refused */
+    FX_FAILS(FERRY_EOVERFLOW, ferry_image_transform(b, &o, out, -1));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "is too large"));
     CU_ASSERT_EQUAL(ferry_blob_dim(out, 2), 2); /* as before */
     ferry_blob_destroy(b);
     ferry_blob_destroy(out);
