@@ -414,7 +414,7 @@ static const char *weights_of(const ferry_layer *layer)
     return ferry_dtype_name(halves ? ferry_blob_dtype(halves) : FERRY_F32);
 }
 
-/* The images of the sub-batches in which a layer's first operation runs; 0: the whole batch. */
+/* The images of the sub-batches of a layer's first operation that is divided; 0: none is. */
 static int64_t sub_batch_of(const ferry_layer *layer, const struct ferry__program *p)
 {
     int i;

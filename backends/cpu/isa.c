@@ -46,7 +46,10 @@ static bool has_bf16(const struct cpu_features *f)
     return has_vnni(f) && has_bits(f->leaf7_1_eax, BIT(5));
 }
 
-/* The products are those of bf16 where AMX has none; every processor with AMX has that set. */
+/*
+ * AMX multiplies 8-bit integers; all other loops are those of avx512, and VDPBF16PS is not used.
+ * Every processor with AMX has bf16's instructions.
+ */
 static bool has_amx(const struct cpu_features *f)
 {
     const uint64_t bf16_tile_int8 = BIT(22) | BIT(24) | BIT(25);
