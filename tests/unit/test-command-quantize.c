@@ -449,7 +449,7 @@ static const struct {
 } errors[] = {
     { "", "expected a net, --output and --calibrate" },
     { "--calibrate /nowhere.npz", "/nowhere.npz" },
-    { "--calibrate z=%s", "the net has no blob \"z\"" },
+    { "--calibrate z=%s", "--calibrate: the net has no blob \"z\"" },
     { "--calibrate x=%s --method best", "--method best: expected minmax, percentile, kl or mse" },
     { "--calibrate x=%s --percentile 20", "expected a number from 50 to 100" },
     { "--calibrate x=%s --method kl --percentile 99", "--percentile requires" },

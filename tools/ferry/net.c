@@ -235,7 +235,7 @@ static const char *maker_of(const ferry_net *net, const char *name)
     return "";
 }
 
-ferry_blob *net_input(ferry_net *net, const char *name)
+ferry_blob *net_input(ferry_net *net, const char *name, const char *option)
 {
     const char *maker = maker_of(net, name);
 
@@ -245,16 +245,16 @@ ferry_blob *net_input(ferry_net *net, const char *name)
     if (*maker)
         tool_error(
             TOOL_FAILURE,
-            "--input %s: layer \"%s\" computes it; inputs are tops of layers without bottoms", name,
-            maker);
+            "%s %s: layer \"%s\" computes it; inputs are tops of layers without bottoms", option,
+            name, maker);
     else
-        tool_error(TOOL_FAILURE, "--input: the net has no blob \"%s\"", name);
+        tool_error(TOOL_FAILURE, "%s: the net has no blob \"%s\"", option, name);
     return NULL;
 }
 
 static int read_data(ferry_net *net, ferry_io *io, const ferry_io_entry *entry, const char *name)
 {
-    ferry_blob *blob = net_input(net, name);
+    ferry_blob *blob = net_input(net, name, "--input");
     char shape[160];
 
     if (!blob)
@@ -327,7 +327,7 @@ static int feed_file(ferry_net *net, const char *path, const char *prefix, read_
 static int feed_picture(ferry_net *net, const char *name, const char *path,
                         const struct net_pictures *pictures)
 {
-    ferry_blob *blob = net_input(net, name);
+    ferry_blob *blob = net_input(net, name, "--input");
 
     if (!blob)
         return TOOL_FAILURE;

@@ -62,9 +62,10 @@ int net_open(const struct net_request *r, ferry_runtime **out_rt, ferry_net **ou
 int net_open_on(const struct net_request *r, ferry_device *dev, ferry_net **out);
 
 /*
- * The input of that name, borrowed from the net; NULL, after reporting it, if a layer computes it.
+ * The input of that name, borrowed from the net; NULL, after reporting it as an error of `option`
+ * ("--input"), if a layer computes it and if there is none.
  */
-ferry_blob *net_input(ferry_net *net, const char *name);
+ferry_blob *net_input(ferry_net *net, const char *name, const char *option);
 
 /*
  * Loads files into inputs: "NAME=FILE", an array or a picture, or a file whose arrays have the

@@ -31,7 +31,7 @@ static int begin_pictures(struct quantize_feed *f, ferry_net *net, const char *n
     f->input = strdup(*name ? name : ferry_blob_name(ferry_net_input_at(net, 0)));
     if (!f->input)
         return tool_error(TOOL_FAILURE, "out of memory");
-    if (!net_input(net, f->input))
+    if (!net_input(net, f->input, "--calibrate"))
         return TOOL_FAILURE;
     if (pictures_is_one(path)) {
         f->paths.at = calloc(1, sizeof(*f->paths.at));
@@ -48,7 +48,7 @@ static int begin_pictures(struct quantize_feed *f, ferry_net *net, const char *n
 
 static int put_pictures(const struct quantize_feed *f, ferry_net *net, int64_t at, int64_t n)
 {
-    ferry_blob *input = net_input(net, f->input);
+    ferry_blob *input = net_input(net, f->input, "--calibrate");
 
     if (!input)
         return TOOL_FAILURE;
@@ -68,7 +68,7 @@ static int add_array(struct quantize_feed *f, ferry_net *net, ferry_io *io,
     struct quantize_array *a = &f->arrays[f->n_arrays];
     int64_t items;
 
-    if (!net_input(net, name))
+    if (!net_input(net, name, "--calibrate"))
         return TOOL_FAILURE;
     a->name = strdup(name);
     if (!a->name)
@@ -127,7 +127,7 @@ static int begin_arrays(struct quantize_feed *f, ferry_net *net, const char *nam
 
 static int put_array(const struct quantize_array *a, ferry_net *net, int64_t at, int64_t n)
 {
-    ferry_blob *input = net_input(net, a->name);
+    ferry_blob *input = net_input(net, a->name, "--calibrate");
     const float *from = ferry_blob_host_data(a->values);
     int64_t shape[FERRY_MAX_AXES], size;
     int rank = ferry_blob_rank(a->values);

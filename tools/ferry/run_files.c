@@ -139,7 +139,7 @@ int run_files(struct run *run, ferry_net *net, const char *spec)
     int status;
 
     snprintf(name, sizeof(name), "%.*s", (int)(equals - spec), spec);
-    input = net_input(net, name);
+    input = net_input(net, name, "--input");
     if (!input)
         return TOOL_FAILURE;
     status = paths_read(&paths, equals + 1);
