@@ -19,7 +19,9 @@ int ferry__lost_say(const ferry_memory *m, bool just_found)
     int code = m->lost ? m->lost : FERRY_ELOST;
 
     if (code == FERRY__LOST_MARKED)
-        return ferry__error(FERRY_ELOST, "%s: %zu bytes were marked as lost, and not written since",
+        return ferry__error(FERRY_ELOST,
+                            "%s: %zu bytes were lost by a failed operation or marked as lost, and "
+                            "not written since",
                             m->home->name, m->used);
     return ferry__error(FERRY_ELOST, "%s: the last valid copy of %zu bytes was lost: %s",
                         m->home->name, m->used,

@@ -8,7 +8,7 @@
 
 #include "core/coherence/replica.h"
 
-/* The code of a memory that the program marked as lost; no failure has it. */
+/* The code of a memory that ferry_memory_mark_lost marked; no failure has it. */
 #define FERRY__LOST_MARKED 1
 
 /*

@@ -251,7 +251,7 @@ FERRY_API int ferry_net_forward_range(ferry_net *net, const char *from, const ch
  * FERRY_EINVAL for a TEST net opened without `backward`, if shapes have changed since forward, and
  * with plan_training if a backward pass followed that forward; FERRY_EUNSUPPORTED, with the layer,
  * if a loss depends on a bottom that its layer cannot differentiate (labels, ArgMax). After a
- * failure the diffs being written are lost.
+ * failure the diffs being written are lost: call ferry_net_clear_param_diffs before the next pass.
  */
 FERRY_API int ferry_net_backward(ferry_net *net);
 
