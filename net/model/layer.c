@@ -112,17 +112,29 @@ static int contents_of(const ferry_net *net, int blob)
     return blob;
 }
 
+/* Notes the last layer in place that writes the contents of each blob. */
+static void note_in_place(ferry_net *net)
+{
+    int i, k;
+
+    for (i = 0; i < net->n_blobs; i++)
+        net->blobs[i].in_place = -1;
+    for (i = 0; i < net->n_layers; i++)
+        for (k = 0; k < net->layers[i].n_tops; k++)
+            if (ferry_layer_is_in_place(&net->layers[i], k))
+                net->blobs[contents_of(net, net->layers[i].tops[k])].in_place = i;
+    net->in_place = net->n_layers;
+}
+
 bool ferry__layer_top_is_overwritten(const ferry_layer *layer, int top)
 {
-    const ferry_net *net = layer->net;
-    int contents = contents_of(net, layer->tops[top]), i, k;
+    ferry_net *net = layer->net;
 
-    for (i = layer->index + 1; i < net->n_layers; i++)
-        for (k = 0; k < net->layers[i].n_tops; k++)
-            if (ferry_layer_is_in_place(&net->layers[i], k) &&
-                contents_of(net, net->layers[i].tops[k]) == contents)
-                return true;
-    return false;
+    if (layer->index + 1 >= net->n_layers)
+        return false;
+    if (net->in_place != net->n_layers)
+        note_in_place(net);
+    return net->blobs[contents_of(net, layer->tops[top])].in_place > layer->index;
 }
 
 bool ferry_layer_is_overwritten(const ferry_layer *layer, int index)

@@ -72,11 +72,14 @@ static int share_aliases(ferry_layer *layer)
 
     for (i = 0; !err && i < layer->n_tops; i++) {
         struct ferry__net_blob *top = &layer->net->blobs[layer->tops[i]];
+        int before = top->alias;
 
         if (ferry_layer_is_in_place(layer, i)) /* the producer of the blob whose contents are shared
                                                 * sets its shape */
             continue;
         top->alias = layer->alias[i] < 0 ? -1 : layer->bottoms[layer->alias[i]];
+        if (top->alias != before)
+            layer->net->in_place = 0;
         if (top->alias < 0)
             continue;
         err = ferry_blob_share_data(top->blob, layer->net->blobs[top->alias].blob);

@@ -17,6 +17,7 @@ struct ferry__net_blob {
     ferry_blob *blob;
     int producer;   /* the index of the first layer that produces it */
     int alias;      /* the blob whose contents it shares, or −1 */
+    int in_place;   /* the last layer in place that writes the contents that it owns; −1: none */
     bool input;     /* it is a top of an Input layer */
     bool output;    /* no layer consumes it */
     bool watched;   /* its shape may change without a reshape of its producer: an input, or
@@ -175,6 +176,7 @@ struct ferry_net {
     int n_blobs;
     ferry_layer *layers;
     int n_layers;
+    int in_place; /* the number of layers for which the blobs' `in_place` is known; 0: unknown */
     struct ferry__names blob_names, layer_names; /* the first blob or layer of each name */
     struct ferry__names param_names;             /* the layer of the first parameter of each name */
     int *watched, n_watched;                     /* blobs whose shape may change without a

@@ -29,7 +29,9 @@ struct content {
 struct sharing {
     struct ferry__program *p;
     struct content *at;
-    int before; /* the number of values of the forward pass */
+    int before;    /* the number of values of the forward pass */
+    int *of;       /* a hash table: 1 + the last value with each memory; 0: a free place */
+    size_t places; /* of it: a power of two, more than there are values */
 };
 
 static ferry_memory *memory_of(const ferry_blob *blob, bool diff)
@@ -37,15 +39,26 @@ static ferry_memory *memory_of(const ferry_blob *blob, bool diff)
     return diff ? ferry_blob_diff_memory(blob) : ferry_blob_data_memory(blob);
 }
 
+/* The place of a memory in the table, or the free place for it. */
+static int *place_of(const struct sharing *s, const ferry_memory *memory)
+{
+    size_t at = (size_t)(((uint64_t)(uintptr_t)memory * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
+
+    for (at &= s->places - 1; s->of[at] && s->at[s->of[at] - 1].memory != memory;)
+        at = (at + 1) & (s->places - 1);
+    return &s->of[at];
+}
+
+static void set_memory(const struct sharing *s, int value, const ferry_memory *memory)
+{
+    s->at[value].memory = memory;
+    *place_of(s, memory) = value + 1;
+}
+
 /* The value with that memory; −1 if no item uses it. */
 static int find(const struct sharing *s, const ferry_memory *memory)
 {
-    int i;
-
-    for (i = s->p->n_values; i-- > 0;)
-        if (s->at[i].memory == memory)
-            return i;
-    return -1;
+    return *place_of(s, memory) - 1;
 }
 
 /* Marks the value of a blob's data or diff as fixed. */
@@ -89,7 +102,7 @@ static int find_value(struct sharing *s, const ferry_layer *layer, struct ferry_
     if (!v)
         return FERRY_ENOMEM;
     use->value = s->p->n_values - 1;
-    s->at[use->value].memory = memory;
+    set_memory(s, use->value, memory);
     v->blob = use->blob;
     v->index = v->within = -1;
     v->dtype = (uint32_t)ferry_blob_dtype(use->blob);
@@ -267,13 +280,16 @@ int ferry__pass_share(struct ferry__program *p)
         return 0;
     room = p->n_values + count_operands(p->items, p->n_items) + count_operands(p->back, p->n_back) +
            FERRY__RECOMPUTE_MOST * p->n_items;
+    for (s.places = 2; s.places < 2 * (size_t)room;)
+        s.places *= 2;
     s.at = calloc((size_t)room + 1, sizeof *s.at);
-    if (!s.at)
-        return ferry_error_set(FERRY_ENOMEM, "net: no memory for its plan");
-    for (i = 0; i < p->n_values; i++)
-        s.at[i] = (struct content){ .memory = ferry_blob_data_memory(p->values[i].blob),
-                                    .fixed = p->values[i].pinned };
-    err = share(&s);
+    s.of = calloc(s.places, sizeof *s.of);
+    for (i = 0; s.at && s.of && i < p->n_values; i++) {
+        s.at[i].fixed = p->values[i].pinned;
+        set_memory(&s, i, ferry_blob_data_memory(p->values[i].blob));
+    }
+    err = s.at && s.of ? share(&s) : ferry_error_set(FERRY_ENOMEM, "net: no memory for its plan");
     free(s.at);
+    free(s.of);
     return err;
 }

@@ -131,20 +131,45 @@ static void add_divisions(struct text *t, int i, int n)
         add(t, "layer { name: 'l%d' type: 'MVN' bottom: 'b%d' top: 'b%d' }\n", i, i, i + 1);
 }
 
+/* Losses, each of which is added to the others. */
+static void add_loss(struct text *t, int i, int n)
+{
+    (void)n;
+    if (i == 0)
+        add_convolution(t, 0, "b0", "");
+    else
+        add(t, "layer { name: 'l%d' type: 'Reduction' bottom: 'b1' top: 'd%d' loss_weight: 1 }\n",
+            i, i);
+}
+
+/* Convolutions of one blob, of which each is an output. */
+static void add_wide(struct text *t, int i, int n)
+{
+    (void)n;
+    add_convolution(t, i, "b0", "");
+}
+
 static const struct kind {
     const char *name;
     void (*add_layer)(struct text *t, int i, int n);
-    bool batch;
+    bool batch, plan_training;
     ferry_precision precision;
-} kinds[] = { { "a chain", add_chain, false, FERRY_PRECISION_F32 },
-              { "nested lifetimes", add_nested, false, FERRY_PRECISION_F32 },
-              { "parts", add_parts, false, FERRY_PRECISION_F32 },
-              { "named parameters", add_named, false, FERRY_PRECISION_F32 },
-              { "layers of one name", add_namesakes, false, FERRY_PRECISION_F32 } };
+} kinds[] = { { "a chain", add_chain, false, false, FERRY_PRECISION_F32 },
+              { "nested lifetimes", add_nested, false, false, FERRY_PRECISION_F32 },
+              { "parts", add_parts, false, false, FERRY_PRECISION_F32 },
+              { "named parameters", add_named, false, false, FERRY_PRECISION_F32 },
+              { "layers of one name", add_namesakes, false, false, FERRY_PRECISION_F32 } };
 
 /* Nets whose planning in TEST has more to do. */
-static const struct kind planned[] = { { "BF16", add_depthwise, true, FERRY_PRECISION_BF16 },
-                                       { "divisions", add_divisions, true, FERRY_PRECISION_F32 } };
+static const struct kind planned[] = { { "BF16", add_depthwise, true, false, FERRY_PRECISION_BF16 },
+                                       { "divisions", add_divisions, true, false,
+                                         FERRY_PRECISION_F32 } };
+
+/* Nets that train. */
+static const struct kind trained[] = { { "a planned chain", add_chain, false, true,
+                                         FERRY_PRECISION_F32 },
+                                       { "losses", add_loss, false, false, FERRY_PRECISION_F32 },
+                                       { "outputs", add_wide, false, true, FERRY_PRECISION_F32 } };
 
 /* ---- times ----------------------------------------------------------------------------------- */
 
@@ -163,7 +188,8 @@ static double run(const struct kind *kind, int n, ferry_phase phase, const char 
     struct text t = { 0 };
     ferry_net_options o = { .struct_size = sizeof o,
                             .phase = phase,
-                            .precision = kind->precision };
+                            .precision = kind->precision,
+                            .plan_training = kind->plan_training };
     ferry_net_layer_info info = { .struct_size = sizeof info };
     ferry_net *net = NULL;
     double begin;
@@ -232,6 +258,8 @@ static void the_time_of_opening_for_training_grows_with_the_number_of_layers(voi
 {
     for (size_t i = 0; is_wanted() && i < sizeof kinds / sizeof *kinds; i++)
         check_growth(&kinds[i], FERRY_PHASE_TRAIN, NULL);
+    for (size_t i = 0; is_wanted() && i < sizeof trained / sizeof *trained; i++)
+        check_growth(&trained[i], FERRY_PHASE_TRAIN, NULL);
 }
 
 /* ---- weights --------------------------------------------------------------------------------- */
