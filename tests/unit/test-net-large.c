@@ -5,11 +5,11 @@
  */
 #define _DEFAULT_SOURCE
 #include "fixture.h"
+#include "long-text.h"
 
 #include <ferry/io.h>
 #include <ferry/net.h>
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,39 +21,19 @@
 #define MANY 8000
 #define MOST 24
 
-struct text {
-    char *at;
-    size_t used, room;
-};
-
-static void add(struct text *t, const char *fmt, ...) FERRY_PRINTF(2, 3);
-
-static void add(struct text *t, const char *fmt, ...)
-{
-    va_list args;
-
-    if (t->used + 4096 > t->room) {
-        t->room = 2 * t->room + 8192;
-        t->at = realloc(t->at, t->room);
-        CU_ASSERT_PTR_NOT_NULL_FATAL(t->at);
-    }
-    va_start(args, fmt);
-    t->used += (size_t)vsnprintf(t->at + t->used, t->room - t->used, fmt, args);
-    va_end(args);
-}
-
 /* ---- the nets -------------------------------------------------------------------------------- */
 
-static void add_convolution(struct text *t, int i, const char *bottom, const char *more)
+static void add_convolution(struct long_text *t, int i, const char *bottom, const char *more)
 {
-    add(t,
+    long_text_add(
+        t,
         "layer { name: 'l%d' type: 'Convolution' bottom: '%s' top: 'b%d' %s convolution_param { "
         "num_output: 4 kernel_size: 1 } }\n",
         i, bottom, i + 1, more);
 }
 
 /* Convolutions that take in the affine functions behind them. */
-static void add_chain(struct text *t, int i, int n)
+static void add_chain(struct long_text *t, int i, int n)
 {
     static const char *const types[] = { "BatchNorm", "Scale", "ReLU" };
     char bottom[32];
@@ -63,36 +43,40 @@ static void add_chain(struct text *t, int i, int n)
     if (i % 4 == 0)
         add_convolution(t, i, bottom, "");
     else
-        add(t, "layer { name: 'l%d' type: '%s' bottom: 'b%d' top: 'b%d' }\n", i, types[i % 4 - 1],
-            i, i + 1);
+        long_text_add(t, "layer { name: 'l%d' type: '%s' bottom: 'b%d' top: 'b%d' }\n", i,
+                      types[i % 4 - 1], i, i + 1);
 }
 
 /* Half of the layers compute what the other half reads in the reverse order. */
-static void add_nested(struct text *t, int i, int n)
+static void add_nested(struct long_text *t, int i, int n)
 {
     if (i < n / 2)
         add_convolution(t, i, "b0", "");
     else
-        add(t, "layer { name: 'l%d' type: 'Eltwise' bottom: 'b%d' bottom: 'b%d' top: 'b%d' }\n", i,
+        long_text_add(
+            t, "layer { name: 'l%d' type: 'Eltwise' bottom: 'b%d' bottom: 'b%d' top: 'b%d' }\n", i,
             n - i, i > n / 2 ? i : 0, i + 1);
 }
 
 /* Parts of blobs, which are slices of them. */
-static void add_parts(struct text *t, int i, int n)
+static void add_parts(struct long_text *t, int i, int n)
 {
     (void)n;
     if (i % 3 == 0)
-        add(t, "layer { name: 'l%d' type: 'Slice' bottom: 'b%d' top: 'x%d' top: 'y%d' }\n", i, i, i,
-            i);
+        long_text_add(t,
+                      "layer { name: 'l%d' type: 'Slice' bottom: 'b%d' top: 'x%d' top: 'y%d' }\n",
+                      i, i, i, i);
     else if (i % 3 == 1)
-        add(t, "layer { name: 'l%d' type: 'TanH' bottom: 'x%d' top: 'z%d' }\n", i, i - 1, i);
+        long_text_add(t, "layer { name: 'l%d' type: 'TanH' bottom: 'x%d' top: 'z%d' }\n", i, i - 1,
+                      i);
     else
-        add(t, "layer { name: 'l%d' type: 'Concat' bottom: 'z%d' bottom: 'y%d' top: 'b%d' }\n", i,
+        long_text_add(
+            t, "layer { name: 'l%d' type: 'Concat' bottom: 'z%d' bottom: 'y%d' top: 'b%d' }\n", i,
             i - 1, i - 2, i + 1);
 }
 
 /* Parameters with names of their own, of which each second shares those of the layer before. */
-static void add_named(struct text *t, int i, int n)
+static void add_named(struct long_text *t, int i, int n)
 {
     char bottom[32], params[64];
 
@@ -103,47 +87,51 @@ static void add_named(struct text *t, int i, int n)
 }
 
 /* Convolutions with the same name, which a file has once. */
-static void add_namesakes(struct text *t, int i, int n)
+static void add_namesakes(struct long_text *t, int i, int n)
 {
     (void)n;
-    add(t,
+    long_text_add(
+        t,
         "layer { name: 'l0' type: 'Convolution' bottom: 'b%d' top: 'b%d' convolution_param { "
         "num_output: 4 kernel_size: 1 } }\n",
         i, i + 1);
 }
 
 /* A convolution and depthwise ones, which the cpu plugin refuses in BF16 from the last one on. */
-static void add_depthwise(struct text *t, int i, int n)
+static void add_depthwise(struct long_text *t, int i, int n)
 {
     (void)n;
-    add(t,
+    long_text_add(
+        t,
         "layer { name: 'l%d' type: 'Convolution' bottom: 'b%d' top: 'b%d' convolution_param { "
         "num_output: 32 kernel_size: %d pad: %d group: %d } }\n",
         i, i, i + 1, i ? 3 : 1, i ? 1 : 0, i ? 32 : 1);
 }
 
 /* Convolutions of a batch, whose images chains share, between layers that cannot be divided. */
-static void add_divisions(struct text *t, int i, int n)
+static void add_divisions(struct long_text *t, int i, int n)
 {
     if (i % 3)
         add_depthwise(t, i, n);
     else
-        add(t, "layer { name: 'l%d' type: 'MVN' bottom: 'b%d' top: 'b%d' }\n", i, i, i + 1);
+        long_text_add(t, "layer { name: 'l%d' type: 'MVN' bottom: 'b%d' top: 'b%d' }\n", i, i,
+                      i + 1);
 }
 
 /* Losses, each of which is added to the others. */
-static void add_loss(struct text *t, int i, int n)
+static void add_loss(struct long_text *t, int i, int n)
 {
     (void)n;
     if (i == 0)
         add_convolution(t, 0, "b0", "");
     else
-        add(t, "layer { name: 'l%d' type: 'Reduction' bottom: 'b1' top: 'd%d' loss_weight: 1 }\n",
+        long_text_add(
+            t, "layer { name: 'l%d' type: 'Reduction' bottom: 'b1' top: 'd%d' loss_weight: 1 }\n",
             i, i);
 }
 
 /* Convolutions of one blob, of which each is an output. */
-static void add_wide(struct text *t, int i, int n)
+static void add_wide(struct long_text *t, int i, int n)
 {
     (void)n;
     add_convolution(t, i, "b0", "");
@@ -151,7 +139,7 @@ static void add_wide(struct text *t, int i, int n)
 
 static const struct kind {
     const char *name;
-    void (*add_layer)(struct text *t, int i, int n);
+    void (*add_layer)(struct long_text *t, int i, int n);
     bool batch, plan_training;
     ferry_precision precision;
 } kinds[] = { { "a chain", add_chain, false, false, FERRY_PRECISION_F32 },
@@ -185,7 +173,7 @@ static double now(void)
 /* Opens a net, loads the weights if a path is given, runs the net and reads each layer's state. */
 static double run(const struct kind *kind, int n, ferry_phase phase, const char *weights)
 {
-    struct text t = { 0 };
+    struct long_text t = { 0 };
     ferry_net_options o = { .struct_size = sizeof o,
                             .phase = phase,
                             .precision = kind->precision,
@@ -194,8 +182,8 @@ static double run(const struct kind *kind, int n, ferry_phase phase, const char 
     ferry_net *net = NULL;
     double begin;
 
-    add(&t, "layer { name: 'in' type: 'Input' top: 'b0' input_param { shape { %s } } }\n",
-        kind->batch ? "dim: 8 dim: 32 dim: 8 dim: 8" : "dim: 1 dim: 4 dim: 2 dim: 2");
+    long_text_add(&t, "layer { name: 'in' type: 'Input' top: 'b0' input_param { shape { %s } } }\n",
+                  kind->batch ? "dim: 8 dim: 32 dim: 8 dim: 8" : "dim: 1 dim: 4 dim: 2 dim: 2");
     for (int i = 0; i < n; i++)
         kind->add_layer(&t, i, n);
     o.text = t.at;

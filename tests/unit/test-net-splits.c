@@ -5,35 +5,14 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include "fixture.h"
+#include "long-text.h"
 
 #include <ferry/net.h>
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-struct text {
-    char *at;
-    size_t used, room;
-};
-
-static void add(struct text *t, const char *fmt, ...) FERRY_PRINTF(2, 3);
-
-static void add(struct text *t, const char *fmt, ...)
-{
-    va_list args;
-
-    if (t->used + 4096 > t->room) {
-        t->room = 2 * t->room + 8192;
-        t->at = realloc(t->at, t->room);
-        CU_ASSERT_PTR_NOT_NULL_FATAL(t->at);
-    }
-    va_start(args, fmt);
-    t->used += (size_t)vsnprintf(t->at + t->used, t->room - t->used, fmt, args);
-    va_end(args);
-}
 
 /* Processor time of all threads: other programs on the machine do not add to it. */
 static double now(void)
@@ -44,7 +23,7 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static ferry_net *open_text(const struct text *t)
+static ferry_net *open_text(const struct long_text *t)
 {
     ferry_net_options o = { .struct_size = sizeof o, .text = t->at, .text_size = t->used };
     ferry_net *net = NULL;
@@ -57,7 +36,7 @@ static ferry_net *open_text(const struct text *t)
 /* ---- many users ------------------------------------------------------------------------------ */
 
 /* Opens a net, sets x to 1 and −2 and runs it twice; returns the seconds. */
-static ferry_net *run(const struct text *t, double *out_seconds)
+static ferry_net *run(const struct long_text *t, double *out_seconds)
 {
     double begin = now();
     ferry_net *net = open_text(t);
@@ -99,15 +78,16 @@ static bool one_device_is_enough(void)
 
 static void a_blob_with_twenty_thousand_consumers_opens_fast(void)
 {
-    struct text t = { 0 };
+    struct long_text t = { 0 };
     double seconds;
     ferry_net *net;
 
     if (one_device_is_enough())
         return;
-    add(&t, INPUT);
+    long_text_add(&t, INPUT);
     for (int i = 0; i < 20000; i++)
-        add(&t,
+        long_text_add(
+            &t,
             "layer { name: 'l%d' type: 'Power' bottom: 'x' top: 'y%d' power_param { shift: %d } "
             "}\n",
             i, i, i);
@@ -123,14 +103,15 @@ static void a_blob_with_twenty_thousand_consumers_opens_fast(void)
 
 static void a_layer_with_thirty_thousand_bottoms_opens_fast(void)
 {
-    struct text t = { 0 };
+    struct long_text t = { 0 };
     double seconds;
     ferry_net *net;
 
-    add(&t, INPUT "layer { name: 's' type: 'Silence'");
+    long_text_add(&t, INPUT "layer { name: 's' type: 'Silence'");
     for (int i = 0; i < 30000; i++)
-        add(&t, " bottom: 'x'");
-    add(&t,
+        long_text_add(&t, " bottom: 'x'");
+    long_text_add(
+        &t,
         " }\nlayer { name: 'l' type: 'Power' bottom: 'x' top: 'y' power_param { scale: 2 } }\n");
     net = run(&t, &seconds);
     check_output(net, "y", 2, -4);
@@ -143,15 +124,16 @@ static void a_layer_with_thirty_thousand_bottoms_opens_fast(void)
 
 static void a_chain_of_twenty_thousand_layers_opens_fast(void)
 {
-    struct text t = { 0 };
+    struct long_text t = { 0 };
     double seconds;
     ferry_net *net;
 
     if (one_device_is_enough())
         return;
-    add(&t, INPUT);
+    long_text_add(&t, INPUT);
     for (int i = 0; i < 20000; i++)
-        add(&t,
+        long_text_add(
+            &t,
             "layer { name: 'l%d' type: 'Power' bottom: '%s%d' top: 'x%d' power_param { scale: -1 } "
             "}\n",
             i, i ? "x" : "y", i, i + 1);
@@ -196,7 +178,7 @@ static void check_named(const char *blob, int (*reshape)(ferry_layer *))
     const ferry_layer_type *own = ferry_layer_type_find("Split");
     static ferry_layer_type failing;
     ferry_net_options o = { .struct_size = sizeof o };
-    struct text t = { 0 };
+    struct long_text t = { 0 };
     ferry_net *net = NULL;
     char name[512];
 
@@ -204,11 +186,11 @@ static void check_named(const char *blob, int (*reshape)(ferry_layer *))
     failing.setup = NULL;
     failing.reshape = reshape;
     FX_OK(ferry_layer_register(&failing));
-    add(&t,
-        "layer { name: 'in' type: 'Input' top: '%s' input_param { shape { dim: 2 } } }\n"
-        "layer { name: 'a' type: 'ReLU' bottom: '%s' top: 'a' }\n"
-        "layer { name: 'b' type: 'ReLU' bottom: '%s' top: 'b' }\n",
-        blob, blob, blob);
+    long_text_add(&t,
+                  "layer { name: 'in' type: 'Input' top: '%s' input_param { shape { dim: 2 } } }\n"
+                  "layer { name: 'a' type: 'ReLU' bottom: '%s' top: 'a' }\n"
+                  "layer { name: 'b' type: 'ReLU' bottom: '%s' top: 'b' }\n",
+                  blob, blob, blob);
     o.text = t.at;
     o.text_size = t.used;
     CU_ASSERT_EQUAL(ferry_net_open(fx_device(), "net.prototxt", &o, &net), FERRY_EUNSUPPORTED);
