@@ -303,7 +303,7 @@ static bool replaces_busy(struct ferry__request *req, const struct ferry__replic
     bool shared = r == &m->on_host && ferry__replica_is_imported(m, m->alias);
     ferry_device *user = r->storage == FERRY__STORAGE_ADOPTED ? req->where : NULL;
 
-    if (!r->ref.handle || !(stale || r->capacity < m->used))
+    if (!r->ref.handle || !(stale || r->capacity < ferry__memory_wanted(m)))
         return false;
     if (r->storage == FERRY__STORAGE_ADOPTED && /* no other record has the users of adopted
                                                  * memory */

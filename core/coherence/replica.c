@@ -409,8 +409,10 @@ int ferry__replica_provide(ferry_memory *m, struct ferry__replica *r, ferry_devi
     struct supply s = { where, q, m->size, m->used == m->size };
     int err;
 
+    if (where && ferry__pool_could_hold(where, m->size))
+        s.evicts = true;
     *fresh = false;
-    if (r->ref.handle && r->capacity >= m->used)
+    if (r->ref.handle && r->capacity >= ferry__memory_wanted(m))
         return 0;
     if (r->ref.handle)
         ferry__replica_drop(m, r, after);

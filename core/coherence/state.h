@@ -141,6 +141,12 @@ struct ferry_memory {
     struct ferry__idle_node idle_node; /* private to idle.c, while idle */
 };
 
+/* The bytes of storage that a copy has to have: the capacity, unless a copy has got less. */
+static inline size_t ferry__memory_wanted(const ferry_memory *m)
+{
+    return m->is_short ? m->used : m->size;
+}
+
 /* Counts a write. The caller excludes concurrent writes. */
 static inline void ferry__memory_count_write(ferry_memory *m)
 {

@@ -526,7 +526,7 @@ int ferry__transfer_in(struct ferry__request *req, struct ferry__replica *r, boo
 static bool will_share_host(const ferry_memory *m)
 {
     bool stale = m->on_host.readonly && !(ferry__coherence_valid(m) & 1);
-    bool replaced = stale || m->on_host.capacity < m->used;
+    bool replaced = stale || m->on_host.capacity < ferry__memory_wanted(m);
 
     return !m->alias && (!m->on_host.ref.handle || replaced) && m->size > 0 &&
            ferry__device_is(m->home, FERRY_DEVICE_UNIFIED);

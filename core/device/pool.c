@@ -404,6 +404,15 @@ static int from_plugin(struct ferry__pool *pool, const struct want *w, uint64_t 
     return 0;
 }
 
+bool ferry__pool_could_hold(const ferry_device *dev, uint64_t bytes)
+{
+    uint64_t most = atomic_load_explicit(&dev->pool->budget, memory_order_relaxed);
+
+    if (!most)
+        most = dev->opened.properties.memory_total;
+    return !most || bytes <= most;
+}
+
 /* Reserves the bytes if there is a budget, after freeing other bytes if necessary. */
 static int within_budget(struct ferry__pool *pool, struct want *w)
 {

@@ -41,6 +41,9 @@ void ferry__pool_lend(ferry_device *dev, uint64_t bytes, bool again);
 /* Frees a block that is not in use, at once. */
 void ferry__pool_drop(ferry_device *dev, void *block, uint64_t bytes);
 
+/* Whether a device block of so many bytes fits the budget and the device's memory by itself. */
+bool ferry__pool_could_hold(const ferry_device *dev, uint64_t bytes);
+
 /*
  * A cached device block of `bytes` > 0 that is not a page of zeros, if there is one and no budget
  * is set; else NULL, and nothing has happened. Logs nothing. Only for host memory.
