@@ -406,11 +406,10 @@ int ferry__replica_provide(ferry_memory *m, struct ferry__replica *r, ferry_devi
                            ferry_queue *q, bool *zeroed, bool *fresh,
                            struct ferry__after_unlock *after)
 {
-    struct supply s = { where, q, m->size, m->used == m->size };
+    bool fits = ferry__pool_could_hold(where ? where : m->home, m->size);
+    struct supply s = { where, q, m->size, fits || m->used == m->size };
     int err;
 
-    if (where && ferry__pool_could_hold(where, m->size))
-        s.evicts = true;
     *fresh = false;
     if (r->ref.handle && r->capacity >= ferry__memory_wanted(m))
         return 0;
@@ -418,7 +417,7 @@ int ferry__replica_provide(ferry_memory *m, struct ferry__replica *r, ferry_devi
         ferry__replica_drop(m, r, after);
     *fresh = true;
     err = provide(m, r, &s, zeroed);
-    if (err != FERRY_ENOMEM || m->used == m->size)
+    if (err != FERRY_ENOMEM || fits || m->used == m->size)
         return err;
     s.bytes = m->used; /* a larger shape before may have been too large for the device */
     s.evicts = true;

@@ -406,10 +406,8 @@ static int from_plugin(struct ferry__pool *pool, const struct want *w, uint64_t 
 
 bool ferry__pool_could_hold(const ferry_device *dev, uint64_t bytes)
 {
-    uint64_t most = atomic_load_explicit(&dev->pool->budget, memory_order_relaxed);
+    uint64_t most = dev->opened.properties.memory_total;
 
-    if (!most)
-        most = dev->opened.properties.memory_total;
     return !most || bytes <= most;
 }
 

@@ -41,7 +41,7 @@ void ferry__pool_lend(ferry_device *dev, uint64_t bytes, bool again);
 /* Frees a block that is not in use, at once. */
 void ferry__pool_drop(ferry_device *dev, void *block, uint64_t bytes);
 
-/* Whether a device block of so many bytes fits the budget and the device's memory by itself. */
+/* Whether a device block of so many bytes fits the device's memory by itself, as far as known. */
 bool ferry__pool_could_hold(const ferry_device *dev, uint64_t bytes);
 
 /*

@@ -5,6 +5,8 @@
 
 #include <ferry/op_types.h>
 
+#include <string.h>
+
 /*
  * Constant weights: the fewest floats, and the most rows. Smaller weights stay in the caches, where
  * the packed form takes less time; more rows take longer than with packed weights.
@@ -24,21 +26,28 @@ bool cpu_dots_plan(struct cpu_op *p)
     const ferry_operand *w = &p->op.in[1];
     struct cpu_gemm *g = &p->plan.matrix.gemm;
     int64_t block = cut(g->n, TASKS_EACH * (int64_t)p->threads);
-
-    bool is_constant = p->op.constants & 2;
+    bool is_constant = p->op.constants & 2, is_half = w->dtype != FERRY_F32;
 
     if (g->m > (is_constant ? FEW_ROWS : DOTS_MOST_ROWS) || g->k < LEAST_DEPTH ||
-        g->n * g->k < (is_constant ? LEAST_CONSTANT : LEAST_OTHER) || w->dtype != FERRY_F32 ||
-        w->stride[1] != 1)
+        g->n * g->k < (is_constant ? LEAST_CONSTANT : LEAST_OTHER) || w->stride[1] != 1)
         return false;
     p->plan.matrix.is_dots = true;
     p->plan.matrix.block = least(cut(block, 4) * 4, MOST_COLUMNS);
     p->plan.matrix.x_row = rounded(g->k);
     p->answer.epilogue = cpu_epilogue_taken(p, true);
-    p->answer.workspace_bytes =
+    cpu_op_pack_or_not(
+        p, 1, is_constant && is_half ? (uint64_t)(g->n * g->k) * 2 : 0,
         (uint64_t)(g->m * (p->plan.matrix.x_row + p->threads * p->plan.matrix.block)) *
-        sizeof(float);
+            sizeof(float));
     return true;
+}
+
+void cpu_dots_pack(const struct cpu_op *p, const uint16_t *w, uint16_t *packed)
+{
+    const struct cpu_gemm *g = &p->plan.matrix.gemm;
+
+    for (int64_t i = 0; i < g->n; i++)
+        memcpy(packed + i * g->k, w + i * p->op.in[1].stride[0], (size_t)g->k * sizeof *w);
 }
 
 struct job {
@@ -87,7 +96,7 @@ static void multiply(void *arg, int64_t number, unsigned slot)
     const int64_t columns = least(block, g->n - first);
     struct cpu_dots dots = job->dots;
 
-    dots.w += first * dots.w_row;
+    dots.w = (const char *)dots.w + first * dots.w_row * (dots.widen ? 2 : 4);
     dots.sums = job->sums + (int64_t)slot * g->m * block;
     job->op->loops->dots(&dots, columns);
     for (int64_t i = 0; i < g->m; i++)
@@ -95,17 +104,19 @@ static void multiply(void *arg, int64_t number, unsigned slot)
 }
 
 void cpu_dots_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_gemm_run *r,
-                  const float *w)
+                  const void *w)
 {
     const struct cpu_gemm *g = r->plan;
     const struct cpu_walk *walk = &p->plan.matrix.walk;
+    const uint32_t w_dtype = p->op.in[1].dtype;
     bool is_in_place = p->plan.matrix.turn.rank == 0 && walk->rank == 1 && walk_step(walk, 0) == 1;
     struct job job = { .op = p,
                        .run = r,
                        .dots = { .x = is_in_place ? r->a : r->scratch,
-                                 .w = w,
+                                 .w = p->answer.packed_bytes ? r->b : w,
+                                 .widen = w_dtype == FERRY_F32 ? NULL : d->kernels->widen[w_dtype],
                                  .x_row = is_in_place ? r->a_row : p->plan.matrix.x_row,
-                                 .w_row = p->op.in[1].stride[0],
+                                 .w_row = p->answer.packed_bytes ? g->k : p->op.in[1].stride[0],
                                  .rows = g->m,
                                  .k = g->k,
                                  .sums_row = p->plan.matrix.block },

@@ -18,7 +18,10 @@
 #define DOTS_MOST_ROWS 16
 
 struct cpu_dots {
-    const float *x, *w;
+    const float *x;
+    const void *w;
+    /* Converts n elements of w to floats. NULL: they are floats; otherwise they have 16 bits. */
+    void (*widen)(int64_t n, const void *x, float *y);
     int64_t x_row, w_row; /* the distances of rows */
     int64_t rows, k;      /* rows ≤ DOTS_MOST_ROWS */
     float *sums;          /* rows, sums_row apart */

@@ -79,6 +79,18 @@ INLINE float NAME(dot_sum)(vec v)
     return lane[0];
 }
 
+/* The weights k … k + n − 1 of a column as floats: `wide`, if they have to be converted. */
+INLINE const float *NAME(dot_weights)(const struct cpu_dots *d, int64_t column, int64_t k,
+                                      int64_t n, float *wide)
+{
+    int64_t at = column * d->w_row + k;
+
+    if (!d->widen)
+        return (const float *)d->w + at;
+    d->widen(n, (const uint16_t *)d->w + at, wide);
+    return wide;
+}
+
 TARGET static void NAME(dots)(const struct cpu_dots *d, int64_t columns)
 {
     vec sums[DOTS_MOST_ROWS][DOT_COLUMNS];
@@ -89,11 +101,12 @@ TARGET static void NAME(dots)(const struct cpu_dots *d, int64_t columns)
         memset(sums, 0, (size_t)d->rows * sizeof sums[0]);
         for (int64_t k = 0; k < d->k; k += DOT_DEPTH) {
             int64_t n = d->k - k < DOT_DEPTH ? d->k - k : DOT_DEPTH;
+            float wide[DOT_COLUMNS][DOT_DEPTH];
             const float *w[DOT_COLUMNS];
 
             /* A missing column repeats the last one, and its sum is not stored. */
             for (int64_t c = 0; c < DOT_COLUMNS; c++)
-                w[c] = d->w + (first + (c < some ? c : some - 1)) * d->w_row + k;
+                w[c] = NAME(dot_weights)(d, first + (c < some ? c : some - 1), k, n, wide[c]);
             NAME(dot_rows)(d, d->x + k, w, n, sums);
         }
         for (int64_t r = 0; r < d->rows; r++)

@@ -153,10 +153,11 @@ static int inner_product_plan(struct cpu_op *p)
     if (has_values)
         return FERRY_EUNSUPPORTED;
     cpu_op_choose_form(p, g);
+    if (g->form == CPU_GEMM_FLOATS && cpu_dots_plan(p))
+        return 0;
     if (is_half && g->form == CPU_GEMM_FLOATS && p->op.constants & 2)
         g->form = cpu_gemm_half_form(g, p->loops, p->op.in[1].dtype);
-    if (g->form != CPU_GEMM_FLOATS || !cpu_dots_plan(p))
-        plan_product(p, cpu_epilogue_taken(p, true), 1);
+    plan_product(p, cpu_epilogue_taken(p, true), 1);
     return 0;
 }
 
@@ -195,7 +196,10 @@ static void pack_rows_of_w(const struct cpu_device *d, const struct cpu_op *p, c
 static void inner_product_prepare(struct cpu_device *d, const struct cpu_op *p,
                                   const void *const *in, void *packed)
 {
-    pack_rows_of_w(d, p, in[1], packed);
+    if (p->plan.matrix.is_dots)
+        cpu_dots_pack(p, in[1], packed);
+    else
+        pack_rows_of_w(d, p, in[1], packed);
 }
 
 static void inner_product_multiply(struct cpu_device *d, const struct cpu_op *p,

@@ -322,7 +322,12 @@ void cpu_winograd_run(struct cpu_device *d, const struct cpu_op *p, const void *
 bool cpu_dots_plan(struct cpu_op *p);
 /* Computes it. `r` has x as `a`, its strides, y, steps and scratch memory. */
 void cpu_dots_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_gemm_run *r,
-                  const float *w);
+                  const void *w);
+/*
+ * Copies weights of F16 or BF16, which the operation packs if they are constants: their memory then
+ * need not hold floats.
+ */
+void cpu_dots_pack(const struct cpu_op *p, const uint16_t *w, uint16_t *packed);
 
 /* A convolution element by element (direct.c). */
 void cpu_direct_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args);

@@ -97,7 +97,7 @@ static uint64_t form_of(const struct cpu_op *p)
     if (g->m)
         return (uint64_t)g->spans << 8 | (uint64_t)g->loops->group << 1 | (g->shift != 0);
     if (p->op.kind == FERRY_OP_INNER_PRODUCT)
-        return (uint64_t)p->plan.matrix.gemm.form << 60;
+        return (uint64_t)p->plan.matrix.gemm.form << 60 | (uint64_t)p->plan.matrix.is_dots << 59;
     if (p->answer.math & FERRY_MATH_BF16)
         return (uint64_t)p->plan.convolution.gemm.form << 60;
     return 0;
