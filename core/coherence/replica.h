@@ -43,10 +43,11 @@ ferry_device *ferry__replica_device(ferry_memory *m, unsigned slot);
 struct ferry__replica *ferry__replica_of(ferry_memory *m, ferry_device *where);
 
 /*
- * Gives the replica storage, if it has none or less than the bytes in use: of the memory's whole
- * capacity, or, if there is not so much memory, of the bytes in use. It is usable on `q` from its
- * next work on (host: at once, `q` NULL). *fresh: the storage was allocated by this call. *zeroed
- * on entry: zeros are wanted; on return: the new storage reads as zeros.
+ * Gives the replica storage, if it has none or less than ferry__memory_wanted: of the memory's
+ * whole capacity, or, if the device could not hold that by itself, of the bytes in use. The storage
+ * is usable on `q` from its next work on (host: at once, `q` NULL). *fresh: the storage was
+ * allocated by this call. *zeroed on entry: zeros are wanted; on return: the new storage reads as
+ * zeros.
  */
 int ferry__replica_provide(ferry_memory *m, struct ferry__replica *r, ferry_device *where,
                            ferry_queue *q, bool *zeroed, bool *fresh,
