@@ -32,7 +32,8 @@ static void put(struct header *h, const char *text, size_t size)
         h->text = larger;
         h->room = room;
     }
-    memcpy(h->text + h->size, text, size);
+    if (size > 0)
+        memcpy(h->text + h->size, text, size);
     h->size += size;
 }
 

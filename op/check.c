@@ -144,6 +144,19 @@ int ferry__bad(const ferry_op_desc *op, const char *what, int64_t got, int64_t l
                            ferry__op_title(op), what, got, least, most);
 }
 
+int ferry__check_work(const ferry_op_desc *op, const ferry_operand *y, double each)
+{
+    const double most = 0x1p56;
+    int64_t count = ferry__operand_count(y);
+
+    if ((double)count * each < most)
+        return 0;
+    return ferry_error_set(FERRY_EOVERFLOW,
+                           "%s: %" PRId64 " elements of %.0f steps each, must be less than %.0f "
+                           "steps",
+                           ferry__op_title(op), count, each, most);
+}
+
 static int numbers_check(const ferry_op_desc *op, const struct ferry__kind *k)
 {
     const uint32_t math =

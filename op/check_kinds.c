@@ -52,6 +52,24 @@ int ferry__check_inner_product(const ferry_op_desc *op)
         return ferry__misfit(op, "axis 1 of y", y->shape[1], w->shape[0]);
     if (ferry_op_own_inputs(op) > 2 && (op->in[2].rank != 1 || op->in[2].shape[0] != y->shape[1]))
         return ferry__misfit(op, "the length of its bias", op->in[2].shape[0], y->shape[1]);
+    return ferry__check_work(op, y, (double)k);
+}
+
+/* Checks the optional operand that beta scales, of `n` inputs. */
+static int addend_check(const ferry_op_desc *op, uint32_t n)
+{
+    const ferry_operand *y = &op->out[0];
+
+    if (n < 3)
+        return op->params.gemm.beta == 0
+                   ? 0
+                   : ferry_error_set(FERRY_EINVAL,
+                                     "batched gemm: beta is %g, must be 0 without in[2]",
+                                     op->params.gemm.beta);
+    if (op->in[2].shape[1] != y->shape[1])
+        return ferry__misfit(op, "the rows of in[2]", op->in[2].shape[1], y->shape[1]);
+    if (op->in[2].shape[2] != y->shape[2])
+        return ferry__misfit(op, "the columns of in[2]", op->in[2].shape[2], y->shape[2]);
     return 0;
 }
 
@@ -76,17 +94,8 @@ int ferry__check_batched_gemm(const ferry_op_desc *op)
         return ferry__misfit(op, "the rows of in[1]", b->shape[1], a->shape[2]);
     if (b->shape[2] != y->shape[2])
         return ferry__misfit(op, "the columns of in[1]", b->shape[2], y->shape[2]);
-    if (n < 3)
-        return op->params.gemm.beta == 0
-                   ? 0
-                   : ferry_error_set(FERRY_EINVAL,
-                                     "batched gemm: beta is %g, must be 0 without in[2]",
-                                     op->params.gemm.beta);
-    if (op->in[2].shape[1] != y->shape[1])
-        return ferry__misfit(op, "the rows of in[2]", op->in[2].shape[1], y->shape[1]);
-    if (op->in[2].shape[2] != y->shape[2])
-        return ferry__misfit(op, "the columns of in[2]", op->in[2].shape[2], y->shape[2]);
-    return 0;
+    err = ferry__check_work(op, y, (double)a->shape[2]);
+    return err ? err : addend_check(op, n);
 }
 
 int ferry__check_function(const ferry_op_desc *op, const char *what, uint32_t function)

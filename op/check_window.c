@@ -137,6 +137,18 @@ static int weights_check(const ferry_op_desc *op)
     return 0;
 }
 
+/* Checks the number of multiplications, the same in all passes. */
+static int products_check(const ferry_op_desc *op)
+{
+    const ferry_operand *w = &op->in[1];
+    double inner = (double)w->shape[1];
+    uint32_t i;
+
+    for (i = 2; i < w->rank; i++)
+        inner *= (double)w->shape[i];
+    return ferry__check_work(op, op->params.window.transposed ? &op->in[0] : &op->out[0], inner);
+}
+
 int ferry__check_convolution(const ferry_op_desc *op)
 {
     const ferry_op_window *w = &op->params.window;
@@ -163,7 +175,7 @@ int ferry__check_convolution(const ferry_op_desc *op)
         if (y->shape[i + 2] != want)
             return spatial_misfit(op, i, y->shape[i + 2], want);
     }
-    return 0;
+    return products_check(op);
 }
 
 /* Checks `image` (N, C, spatial…) against `columns` (N, C·kernel…, spatial'…). */
@@ -233,6 +245,7 @@ static int pool_axis_check(const ferry_op_desc *op, uint32_t i)
 int ferry__check_pool(const ferry_op_desc *op)
 {
     const ferry_operand *x = &op->in[0], *y = &op->out[0];
+    double taps = 1;
     uint32_t i;
     int err = window_check(op, x);
 
@@ -251,7 +264,11 @@ int ferry__check_pool(const ferry_op_desc *op)
         err = pool_axis_check(op, i);
         if (err)
             return err;
+        taps *= (double)op->params.window.kernel[i];
     }
+    err = ferry__check_work(op, y, taps);
+    if (err)
+        return err;
     if (op->n_out < 2)
         return 0;
     if (op->params.pool.method != FERRY_POOL_MAX)

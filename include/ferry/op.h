@@ -78,7 +78,8 @@ FERRY_API int64_t ferry_operand_extent(const ferry_operand *operand);
 
 /**
  * Checks an operation: the number of operands, shapes that match each other and the parameters,
- * strides of outputs that do not overlap, known numbers, and sizes below 2⁶³. All tiers rely on
+ * strides of outputs that do not overlap, known numbers, sizes below 2⁶³, and less than 2⁵⁶
+ * multiplications of a product or elements in the windows of a pool. All tiers rely on
  * this check. FERRY_EINVAL for an unknown kind or pass, a wrong number of operands, a dtype, a
  * parameter out of range, or overlap; FERRY_ESHAPE for two sizes that do not match, with both in
  * the message; FERRY_EOVERFLOW. Uses no device. Callable from any thread.

@@ -217,6 +217,57 @@ static void products_that_overflow_are_found_in_any_order(void)
     refused(FERRY_EOVERFLOW, &op, "1099511627776 elements, stride 2147483647, kernel 3");
 }
 
+/* Checks that `op`, made for `most` rows, is accepted with them and refused with one more. */
+static void accepted_up_to(ferry_op_desc *op, int64_t most, ferry_operand *x, ferry_operand *y,
+                           const char *says)
+{
+    int i;
+
+    for (i = 0; i < 2; i++) {
+        x->shape[0] = y->shape[0] = most + i;
+        if (i)
+            refused_as(FERRY_EOVERFLOW, op, says);
+        else
+            CU_ASSERT_EQUAL(ferry_op_desc_check(op), 0);
+    }
+}
+
+/* Operands of 2⁴⁸ elements and less, but products and windows of more than 2⁵⁶. */
+static void more_work_than_plugins_count_is_refused(void)
+{
+    const int64_t most = INT64_C(1) << 56, wide = INT64_C(1) << 15;
+    const ferry_op_desc forward = convolution();
+    ferry_op_desc op = forward;
+
+    accepted_up_to(&op, most / (120 * 18), &op.in[0], &op.out[0],
+                   "convolution: 4003199668773840 elements of 18 steps each");
+    op.n_in = 2;
+    op.constants = 0;
+    op.pass = FERRY_PASS_BACKWARD_WEIGHTS;
+    op.in[0] = forward.out[0];
+    op.in[1] = forward.in[0];
+    op.out[0] = forward.in[1];
+    accepted_up_to(&op, most / (120 * 18), &op.in[0], &op.in[1], "backward weights: 4003199668773");
+    ferry_op_desc_init(&op, FERRY_OP_INNER_PRODUCT);
+    op.n_in = 2;
+    op.n_out = 1;
+    op.in[0] = op.in[1] = op.out[0] = plain(2, wide, wide, 0, 0);
+    accepted_up_to(&op, most / wide / wide - 1, &op.in[0], &op.out[0], "of 32768 steps each");
+    ferry_op_desc_init(&op, FERRY_OP_BATCHED_GEMM);
+    op.n_in = 2;
+    op.n_out = 1;
+    op.in[0] = op.in[1] = op.out[0] = plain(3, 1, wide, wide, 0);
+    op.in[1].shape[0] = 1;
+    accepted_up_to(&op, most / wide / wide / wide - 1, &op.in[0], &op.out[0], "of 32768 steps");
+    ferry_op_desc_init(&op, FERRY_OP_POOL);
+    op.n_in = op.n_out = 1;
+    op.in[0] = op.out[0] = plain(4, 1, 1, 1, 1);
+    op.params.window.kernel[0] = op.params.window.kernel[1] = wide;
+    op.params.window.pad[0] = op.params.window.pad_end[0] = wide - 1;
+    op.params.window.pad[1] = op.params.window.pad_end[1] = wide - 1;
+    accepted_up_to(&op, most / wide / wide - 1, &op.in[0], &op.out[0], "of 1073741824 steps");
+}
+
 /* Two dimensions and two strides that each fit, but whose sum does not. */
 static void strides_beyond_63_bits_are_refused(void)
 {
@@ -370,6 +421,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(products_that_overflow_are_found_in_any_order),
     FERRY_TEST(integers_can_be_copied_but_not_computed),
     FERRY_TEST(an_epilogue_that_does_not_fit_is_refused),
+    FERRY_TEST(more_work_than_plugins_count_is_refused),
     FERRY_TEST(strides_beyond_63_bits_are_refused),
     FERRY_TEST(steps_have_the_dtype_of_the_result),
     FERRY_TEST(the_host_target_without_memory_is_an_error),
