@@ -79,8 +79,8 @@ int ferry__check_axes(const ferry_op_desc *op, const ferry_operand *x);
 /* Checks that `y` has the rank of `x`, and length 1 in reduced axes. */
 int ferry__check_reduced(const ferry_op_desc *op, const ferry_operand *y, const ferry_operand *x);
 /*
- * Checks that `each` steps of arithmetic for every element of `y` are less than 2⁵⁶: days of work, and few enough that plugins
- * count them, with small factors, in int64_t. FERRY_EOVERFLOW.
+ * Checks that `each` steps of arithmetic for every element of `y` are less than 2⁵⁶: days of work,
+ * and few enough that plugins count them, with small factors, in int64_t. FERRY_EOVERFLOW.
  */
 int ferry__check_work(const ferry_op_desc *op, const ferry_operand *y, double each);
 

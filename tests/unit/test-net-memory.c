@@ -500,8 +500,8 @@ static void every_allocation_of_load_and_first_pass_may_fail(void)
 /* ---- shapes that are too large --------------------------------------------------------------- */
 
 /*
- * All that has the length of the batch is at least 8 bytes per image, so that no array of 2⁴⁴ images fits an address
- * space of 47 bits: systems grant, and kill for, what does.
+ * All that has the length of the batch has at least 8 bytes per image, so that no array of 2⁴⁴
+ * images fits an address space of 47 bits. Systems grant what fits, and end the program later.
  */
 static const char small_text[] =
     "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 2 dim: 1 dim: 1 } "
