@@ -30,6 +30,7 @@ EXTRA_DIST += \
 	common/half.h \
 	common/hash.h \
 	common/rounding.h \
+	common/status.h \
 	%D%/base/dtype.c \
 	%D%/base/dtype.h \
 	%D%/base/env.c \

@@ -101,18 +101,6 @@ int ferry_last_error_code(void)
     return latest.code;
 }
 
-bool ferry__status_is_failure(int code)
-{
-    switch (code) {
-#define STATUS_CASE(name, value, text) case FERRY_##name:
-        FERRY_STATUS_LIST(STATUS_CASE)
-#undef STATUS_CASE
-        return code < 0;
-    default:
-        return false;
-    }
-}
-
 const char *ferry_strerror(int code)
 {
     switch (code) {

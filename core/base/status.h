@@ -7,7 +7,6 @@
 #define FERRY_CORE_STATUS_H
 
 #include <ferry/status.h>
-#include <stdbool.h>
 
 /*
  * Records "message" for `code` on this thread and returns `code` (negative). Takes no lock,
@@ -20,9 +19,6 @@ int ferry__error(int code, const char *fmt, ...) FERRY_PRINTF(2, 3);
  * with a message if there was no error.
  */
 int ferry__error_null_ref(const char *what);
-
-/* Whether `code` is one of status.h's codes of failure. */
-bool ferry__status_is_failure(int code);
 
 /* ---- why a file is refused ---- */
 

@@ -2,6 +2,8 @@
 #include "config.h"
 
 #include "core/plugin/host.h"
+
+#include "common/status.h"
 #include "core/base/env.h"
 #include "core/base/log.h"
 #include "core/base/permit.h"
@@ -52,7 +54,7 @@ int ferry__host_take_failure(int result, char *out, size_t size)
 {
     bool is_older = mine.said_of == FERRY_EUNSUPPORTED && result != FERRY_EUNSUPPORTED;
     const char *said = ferry__host_take_error();
-    int code = ferry__status_is_failure(result) ? result : FERRY_EPLUGIN;
+    int code = ferry__is_failure_code(result) ? result : FERRY_EPLUGIN;
 
     if (said[0] && !is_older)
         snprintf(out, size, "%s", said);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Calls of the functions of layer types, whose results are checked. */
 #include "net/model/call.h"
+
+#include "common/status.h"
 #include "net/model/state.h"
 
 #include <ferry/status.h>
@@ -24,24 +26,12 @@ static void set_aside(struct before *b)
     ferry_error_set(FERRY_OK, "%s", "");
 }
 
-static bool is_code(int result)
-{
-    switch (result) {
-#define IS_CODE(name, value, text) case FERRY_##name:
-        FERRY_STATUS_LIST(IS_CODE)
-#undef IS_CODE
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* The error of a result that is not 0. */
 static int failed(const ferry_layer *layer, const char *function, int result)
 {
     bool has_line = ferry_last_error_code() != FERRY_OK;
 
-    if (!is_code(result))
+    if (!ferry__is_failure_code(result))
         return ferry_layer_error(layer, FERRY_EPLUGIN, "%s returned %d, which is not a code%s%s",
                                  function, result, has_line ? ": " : "",
                                  has_line ? ferry_last_error() : "");
