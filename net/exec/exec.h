@@ -49,8 +49,7 @@ int ferry__item_run(struct ferry__submission *s, const struct ferry__program *p,
 
 /*
  * A memory that operations write in parts (Concat's top, the diff of Slice's bottom) counts as read
- * by them: discards its failure from an earlier pass. For a net without a plan, and layers first …
- * last.
+ * by them: discards its failure from an earlier pass. For layers first … last.
  */
 int ferry__parts_begin(const struct ferry__program *p, const struct ferry__item *items, int n_items,
                        int first, int last);

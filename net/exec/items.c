@@ -181,9 +181,11 @@ static ferry_memory *part_of(const struct ferry__program *p, const struct ferry_
                              uint32_t k)
 {
     const struct ferry__use *use = &item->out[k];
-    const ferry_blob *blob = use->value < 0 ? use->blob : p->values[use->value].blob;
+    const struct ferry__value *v =
+        use->value < 0 ? NULL : &p->values[ferry__value_root(p, use->value)];
+    const ferry_blob *blob = v ? v->blob : use->blob;
 
-    if (use->value >= 0 && !p->values[use->value].own)
+    if (v && !v->own)
         return NULL;
     if (item->call || item->dropped || adds(&item->op) || !blob ||
         (ferry_operand_is_plain(&item->op.out[k]) && !use->start &&
@@ -198,14 +200,14 @@ int ferry__parts_begin(const struct ferry__program *p, const struct ferry__item 
     uint32_t k;
     int i, err = 0;
 
-    for (i = 0; !err && !p->net->plan && i < n_items; i++)
+    for (i = 0; !err && i < n_items; i++)
         for (k = 0; !err && k < items[i].op.n_out; k++) {
             int layer = items[i].layer->index;
             ferry_memory *m = layer < first || layer > last ? NULL : part_of(p, &items[i], k);
             bool host = items[i].tier == FERRY_TIER_HOST;
             ferry_ref ref;
 
-            if (!m)
+            if (!m || (p->net->plan && ferry_memory_head(m) != FERRY_HEAD_UNINITIALIZED))
                 continue;
             err = ferry_memory_access(m, host ? NULL : items[i].layer->device, FERRY_WRITE, NULL,
                                       &ref);

@@ -442,6 +442,48 @@ static void a_layer_on_another_device_transfers_only_its_blobs(void)
     fx_end();
 }
 
+/* Each of two items writes a part of it. */
+static const char joined[] = INPUT
+    "layer { name: 'b' type: 'Convolution' bottom: 'x' top: 'b' convolution_param { num_output: 6 "
+    "kernel_size: 1 weight_filler { type: 'xavier' } } }\n"
+    "layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'c' convolution_param { num_output: 6 "
+    "kernel_size: 3 pad: 1 weight_filler { type: 'xavier' } } }\n"
+    "layer { name: 'o' type: 'Concat' bottom: 'b' bottom: 'c' top: 'o' }\n"
+    "layer { name: 'p' type: 'TanH' bottom: 'o' top: 'p' }\n";
+
+static void a_kept_concatenation_that_was_lost_is_written_again(void)
+{
+    const char *kept = "o";
+    ferry_net_options o = { .struct_size = sizeof o,
+                            .text = joined,
+                            .text_size = strlen(joined),
+                            .seed = 3,
+                            .keep = &kept,
+                            .keep_count = 1 };
+
+    for (int plan = 0; plan < 2; plan++) {
+        ferry_net *net = NULL;
+        const float *at;
+        ferry_blob *b;
+        float first;
+
+        o.no_plan = !plan;
+        FX_OK_FATAL(ferry_net_open(fx_device(), "net.prototxt", &o, &net));
+        FX_OK(ferry_blob_fill_data(ferry_net_input_at(net, 0), 0.5));
+        FX_OK(ferry_net_forward(net, NULL));
+        b = ferry_net_blob_find(net, kept);
+        at = ferry_blob_host_data(b);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+        first = at[0];
+        ferry_memory_mark_lost(ferry_blob_data_memory(b));
+        FX_OK(ferry_net_forward(net, NULL));
+        at = ferry_blob_host_data(b);
+        CU_ASSERT(at && at[0] == first);
+        ferry_net_close(net);
+    }
+    fx_end();
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(blobs_with_disjoint_lifetimes_share_memory),
     FERRY_TEST(values_of_whole_pages_start_at_different_offsets_in_a_page),
@@ -450,6 +492,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(shuffled_channels_keep_the_channels_last_layout),
     FERRY_TEST(an_image_is_read_in_the_layout_that_its_operation_prefers),
     FERRY_TEST(slices_are_views_without_a_copy),
+    FERRY_TEST(a_kept_concatenation_that_was_lost_is_written_again),
     FERRY_TEST(a_plan_transfers_only_inputs_and_outputs),
     FERRY_TEST(a_layer_on_another_device_transfers_only_its_blobs),
 };
