@@ -166,9 +166,9 @@ FERRY_API int ferry_net_load_matched(ferry_net *net, const char *weights,
 /**
  * Saves a net's parameters as FERRY_IO_CAFFEMODEL, _HDF5, _SAFETENSORS or _NPZ: blob i of a layer
  * as LAYER/i, shared blobs under each layer that uses them. A caffemodel also contains the whole
- * definition in the current form, with the layers of other phases, so that ferry and Caffe can open
- * it without a prototxt. If several layers have one name, the blobs are those of this net's layer,
- * if it has any. A fork's field without a field number is omitted and logged at FERRY_LOG_WARN.
+ * definition in the current form, with the layers of other phases except namesakes of layers with
+ * blobs, so that ferry and Caffe can open it without a prototxt. Of several layers of the net with
+ * one name it has the blobs of each. A fork's field without a number is omitted and logged as WARN.
  *
  * Waits for work on the parameters, and replaces an existing file atomically. FERRY_EINVAL for
  * another format, FERRY_EUNSUPPORTED for a name that the format cannot represent, FERRY_EIO; an
@@ -226,7 +226,7 @@ FERRY_API int ferry_net_reshape(ferry_net *net);
  * Runs the forward pass. Returns after the work is submitted; reading an output waits for it. If
  * out_loss is not NULL, waits and stores the total loss, 0 if there is none. A failure names the
  * layer, or the net where layers share memory; inputs and weights are as before, and the net can
- * run again if its device works. [Forward]
+ * run again if its device works, after FERRY_ENOMEM with new memory for its blobs. [Forward]
  */
 FERRY_API int ferry_net_forward(ferry_net *net, double *out_loss);
 

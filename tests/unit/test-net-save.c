@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "fixture.h"
 
+#include <ferry/io.h>
 #include <ferry/net.h>
 
 #include <stdio.h>
@@ -177,6 +178,41 @@ static void the_definition_is_complete_except_layers_with_duplicate_names(void)
     fx_end();
 }
 
+/* ---- two layers of one name ------------------------------------------------------------------ */
+
+static const char twins[] =
+    "name: 'twins' input: 'x' input_shape { dim: 1 dim: 2 }\n"
+    "layer { name: 'ip' type: 'InnerProduct' bottom: 'x' top: 'a'\n"
+    "  inner_product_param { num_output: 3 weight_filler { type: 'gaussian' std: 0.5 } } }\n"
+    "layer { name: 'ip' type: 'InnerProduct' bottom: 'a' top: 'y'\n"
+    "  inner_product_param { num_output: 5 weight_filler { type: 'gaussian' std: 0.5 } } }\n";
+
+/* As Caffe, a caffemodel has the blobs of both; the other formats know arrays by name. */
+static void layers_of_one_name_are_all_saved_or_refused(void)
+{
+    static const int64_t counts[] = { 6, 3, 15, 5 };
+    const ferry_io_entry *entry;
+    ferry_net *net;
+    ferry_io *io;
+
+    dev = fx_device();
+    net = open_text(twins, 5);
+    for (size_t i = 1; i < FERRY_TEST_COUNT(formats); i++)
+        FX_FAILS(FERRY_EUNSUPPORTED,
+                 ferry_net_save(net, in_folder(formats[i].name), formats[i].format));
+    FX_OK(ferry_net_save(net, in_folder(formats[0].name), formats[0].format));
+    FX_OK_FATAL(ferry_io_open(path, &io));
+    CU_ASSERT_EQUAL_FATAL(ferry_io_entry_count(io), 4);
+    for (int i = 0; i < 4; i++) {
+        FX_OK_FATAL(ferry_io_entry_at(io, i, &entry));
+        CU_ASSERT_STRING_EQUAL(entry->layer_name, "ip");
+        CU_ASSERT_EQUAL(entry->count, counts[i]);
+    }
+    ferry_io_close(io);
+    ferry_net_close(net);
+    fx_end();
+}
+
 static char heard[4096];
 
 static void hear(void *arg, int level, const char *line)
@@ -242,6 +278,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_caffemodel_is_a_net_without_its_prototxt),
     FERRY_TEST(the_definition_is_complete_except_layers_with_duplicate_names),
     FERRY_TEST(a_field_without_a_number_is_omitted_and_named),
+    FERRY_TEST(layers_of_one_name_are_all_saved_or_refused),
     FERRY_TEST(a_failed_save_keeps_the_old_file),
 };
 
