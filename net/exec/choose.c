@@ -27,6 +27,7 @@ void ferry__net_yield(ferry_net *net, bool programs)
 {
     int i;
 
+    net->starved = true;
     if (programs)
         ferry__stages_forget(net);
     for (i = 0; i < net->n_blobs; i++) {

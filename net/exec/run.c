@@ -207,6 +207,8 @@ static int choose(ferry_net *net, int first, int last, const struct ferry__progr
 {
     int err = ferry__net_reshape(net, first, last);
 
+    if (!err && net->starved)
+        err = ferry__net_shrink(net, first, last);
     if (err)
         return err;
     if (has_fresh(net, ferry__stage_of(net, first)->first, first - 1))
@@ -322,6 +324,7 @@ static int forward(ferry_net *net, int first, int last, double *out_loss)
     int i, err = ferry__params_fill(net);
 
     net->forwarded = false;
+    net->starved = net->starved && first == 0 && last == net->n_layers - 1;
     ferry__stages_update(net);
     for (i = first; i <= last; i++)
         net->layers[i].early_loss = 0;
@@ -342,6 +345,7 @@ static int forward(ferry_net *net, int first, int last, double *out_loss)
     if (err)
         return ferry__net_failed(net, ferry__running_restore(net, first, last, err));
     net->forwarded = true;
+    net->starved = false;
     if (out_loss)
         *out_loss = loss;
     return 0;

@@ -167,3 +167,57 @@ int ferry__net_reshape(ferry_net *net, int first, int last)
         err = reshape_if_fresh(&net->layers[i]);
     return err;
 }
+
+/* ---- after a pass that ran out of memory ----------------------------------------------------- */
+
+/*
+ * Gives a blob memory for its present shape alone, if an earlier shape has left it more. Its diff
+ * is dropped, and its data unless `keep`.
+ */
+static int shrink(const ferry_net *net, ferry_blob *b, bool keep)
+{
+    ferry_blob *smaller;
+    int err;
+
+    if (!b || ferry_blob_capacity(b) <= ferry_blob_element_count(b))
+        return 0;
+    err = ferry_blob_create(ferry_blob_home(b), ferry_blob_dtype(b), ferry_blob_shape(b),
+                            ferry_blob_rank(b), &smaller);
+    if (err)
+        return err;
+    if (keep && ferry_memory_head(ferry_blob_data_memory(b)) != FERRY_HEAD_UNINITIALIZED)
+        err = ferry_blob_copy_from(smaller, b, 0);
+    if (!err)
+        err = ferry_blob_share_data(b, smaller);
+    if (!err && net->backward)
+        err = ferry_blob_share_diff(b, smaller);
+    ferry_blob_destroy(smaller);
+    return err;
+}
+
+/* Shrinks the tops that a layer computes, and its scratch. */
+static int shrink_layer(ferry_layer *layer)
+{
+    ferry_net *net = layer->net;
+    int i, err = 0;
+
+    for (i = 0; !err && i < layer->n_tops; i++) {
+        const struct ferry__net_blob *top = &net->blobs[layer->tops[i]];
+
+        if (top->alias < 0 && !(layer->type->flags & FERRY_LAYER_INPUT) &&
+            !ferry_layer_is_in_place(layer, i))
+            err = shrink(net, top->blob, false);
+    }
+    for (i = 0; !err && i < layer->n_scratch; i++)
+        err = shrink(net, layer->scratch[i].blob, layer->scratch[i].keep);
+    return err ? err : share_aliases(layer);
+}
+
+int ferry__net_shrink(ferry_net *net, int first, int last)
+{
+    int i, err = 0;
+
+    for (i = first; !err && i <= last; i++)
+        err = ferry__layer_failed(&net->layers[i], shrink_layer(&net->layers[i]));
+    return err;
+}

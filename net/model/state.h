@@ -162,6 +162,7 @@ struct ferry_net {
     bool reread;                     /* weights may be read from their file again */
     bool lazy;                       /* parameters may have origins (op/origin.h) */
     bool renew;                      /* parameters got halves, so that programs are made anew */
+    bool starved;                    /* a pass ran out of memory: the next one shrinks blobs */
     bool shaping;                    /* a layer's reshape runs, which reads no values */
     bool quantize;                   /* programs use the ranges of blobs */
     uint32_t math;                   /* FERRY_MATH_… of convolutions and inner products */
@@ -230,6 +231,13 @@ void ferry__stage_spoil(ferry_net *net, int layer);
 
 /* Reshapes the layers among first … last that require it. */
 int ferry__net_reshape(ferry_net *net, int first, int last);
+
+/*
+ * Gives the blobs that layers first … last compute, and their scratch, memory for the present
+ * shapes alone where earlier shapes have left them more. Contents are lost, but not those of
+ * scratch that is kept from one pass to the next.
+ */
+int ferry__net_shrink(ferry_net *net, int first, int last);
 
 /* Whether the inputs still have the shapes of the latest reshape. */
 bool ferry__net_is_shaped(const ferry_net *net);

@@ -497,69 +497,7 @@ static void every_allocation_of_load_and_first_pass_may_fail(void)
     CU_ASSERT(n > 20); /* the minimum number of allocations */
 }
 
-/* ---- shapes that are too large --------------------------------------------------------------- */
-
-/*
- * All that has the length of the batch has at least 8 bytes per image, so that no array of 2⁴⁴
- * images fits an address space of 47 bits. Systems grant what fits, and end the program later.
- */
-static const char small_text[] =
-    "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 2 dim: 1 dim: 1 } "
-    "} }\n"
-    "layer { name: 'a' type: 'Convolution' bottom: 'x' top: 'a' convolution_param { num_output: 3 "
-    "kernel_size: 3 pad: 1 weight_filler { type: 'xavier' } } }\n"
-    "layer { name: 'r' type: 'ReLU' bottom: 'a' top: 'a' }\n"
-    "layer { name: 'p' type: 'Pooling' bottom: 'a' top: 'p' pooling_param { pool: AVE "
-    "global_pooling: true } }\n"
-    "layer { name: 'ip' type: 'InnerProduct' bottom: 'p' top: 'y' inner_product_param { "
-    "num_output: 7 weight_filler { type: 'xavier' } } }\n";
-
-static int run_batch(ferry_net *net, int64_t batch)
-{
-    int err = ferry_blob_reshape4(ferry_net_input_at(net, 0), batch, 2, 1, 1);
-
-    if (!err)
-        err = ferry_net_forward(net, NULL);
-    return err;
-}
-
-static void runs_after_a_batch_that_is_too_large(const ferry_net_options *o)
-{
-    ferry_net *net = NULL;
-
-    FX_OK_FATAL(ferry_net_open(wn_device(), "net.prototxt", o, &net));
-    FX_OK(run_batch(net, 2));
-    FX_FAILS(FERRY_ENOMEM, run_batch(net, INT64_C(1) << 44));
-    FX_OK(run_batch(net, 2));
-    FX_FAILS(FERRY_EOVERFLOW, run_batch(net, INT64_C(1) << 52));
-    FX_OK(run_batch(net, 2));
-    FX_OK(ferry_blob_reshape4(ferry_net_input_at(net, 0), INT64_C(1) << 44, 2, 1, 1));
-    FX_OK(ferry_net_reshape(net));
-    FX_OK(run_batch(net, 3));
-    if (o->phase == FERRY_PHASE_TRAIN)
-        FX_OK(ferry_net_backward(net));
-    ferry_net_close(net);
-}
-
-static void a_net_runs_after_a_batch_that_is_too_large(void)
-{
-    const ferry_net_options planned = { .struct_size = sizeof planned,
-                                        .text = small_text,
-                                        .text_size = strlen(small_text) };
-    ferry_net_options o = planned;
-
-    runs_after_a_batch_that_is_too_large(&o);
-    o.no_plan = true;
-    runs_after_a_batch_that_is_too_large(&o);
-    o = planned;
-    o.phase = FERRY_PHASE_TRAIN;
-    runs_after_a_batch_that_is_too_large(&o);
-    o.plan_training = true;
-    runs_after_a_batch_that_is_too_large(&o);
-}
-
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_net_runs_after_a_batch_that_is_too_large),
     FERRY_TEST(folded_weights_are_computed_whenever_they_are_packed),
     FERRY_TEST(nets_that_share_weights_share_packed_forms),
     FERRY_TEST(threads_pack_the_same_weights_at_once),
