@@ -12,6 +12,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 # The objects as a convenience library, which unit tests link to reach hidden symbols.
 %C%_libferrynetobjs_la_SOURCES = \
 	common/affine.h \
+	common/former.h \
 	common/status.h \
 	%D%/open.c \
 	%D%/open.h \

@@ -5,6 +5,8 @@
  */
 #include "solver/state.h"
 
+#include "common/former.h"
+#include "common/status.h"
 #include "net/model/training.h"
 
 #include <ferry/status.h>
@@ -29,6 +31,56 @@ static bool is_alone(const ferry_solver *s)
     return !s->team.begin_sum;
 }
 
+/* ---- the communicator's functions, whose results are checked --------------------------------- */
+
+static int failed(const char *function, int result)
+{
+    bool has_line = ferry_last_error_code() != FERRY_OK;
+
+    if (!ferry__is_failure_code(result))
+        return ferry_error_set(FERRY_EPLUGIN,
+                               "%s of the communicator returned %d, which is not a code", function,
+                               result);
+    if (!has_line)
+        return ferry_error_set(result, "%s of the communicator failed without a message: %s",
+                               function, ferry_strerror(result));
+    return result;
+}
+
+static int end(const char *function, const struct ferry__former *f, int result)
+{
+    if (result)
+        return failed(function, result);
+    ferry__former_restore(f);
+    return 0;
+}
+
+static int begin_sum(const ferry_solver *s, ferry_blob *b)
+{
+    struct ferry__former f;
+
+    ferry__former_set_aside(&f);
+    return end("begin_sum", &f, s->team.begin_sum(s->team.arg, b, FERRY_DIFF));
+}
+
+static int finish(const ferry_solver *s, double *values, int n)
+{
+    struct ferry__former f;
+
+    ferry__former_set_aside(&f);
+    return end("finish", &f, s->team.finish(s->team.arg, values, n));
+}
+
+static int broadcast(const ferry_solver *s, ferry_blob *b)
+{
+    struct ferry__former f;
+
+    ferry__former_set_aside(&f);
+    return end("broadcast", &f, s->team.broadcast(s->team.arg, b, FERRY_DATA));
+}
+
+/* ---- training together ----------------------------------------------------------------------- */
+
 #define ALIKE 4
 
 /*
@@ -46,13 +98,13 @@ static int check_alike(ferry_solver *s)
     for (i = 0; i < s->n_learned; i++)
         mine[1] += (double)ferry_blob_element_count(s->learned[i].blob);
     memcpy(sums, mine, sizeof sums);
-    err = s->team.finish(s->team.arg, sums, ALIKE);
+    err = finish(s, sums, ALIKE);
     for (i = ALIKE; !err && i-- > 0;)
         if (sums[i] != mine[i] * s->team.ranks)
             at = i;
     odd = at >= 0;
     if (!err)
-        err = s->team.finish(s->team.arg, &odd, 1);
+        err = finish(s, &odd, 1);
     if (err || odd == 0)
         return err;
     if (at < 0)
@@ -72,7 +124,7 @@ int ferry__team_join(ferry_solver *s)
         return 0;
     err = check_alike(s);
     for (i = 0; !err && i < s->n_learned; i++)
-        err = s->team.broadcast(s->team.arg, s->learned[i].blob, FERRY_DATA);
+        err = broadcast(s, s->learned[i].blob);
     s->joined = !err;
     return err;
 }
@@ -90,7 +142,7 @@ static int sum_layer(void *arg, int layer)
     for (i = 0; !err && i < s->n_learned; i++)
         if (s->learned[i].number == layer && s->learned[i].has_diff &&
             ferry_blob_element_count(s->learned[i].blob) > 0)
-            err = s->team.begin_sum(s->team.arg, s->learned[i].blob, FERRY_DIFF);
+            err = begin_sum(s, s->learned[i].blob);
     return err;
 }
 
@@ -113,7 +165,7 @@ int ferry__team_finish(ferry_solver *s, double *loss)
     s->agreed = 0;
     if (is_alone(s))
         return 0;
-    err = s->team.finish(s->team.arg, values, 3);
+    err = finish(s, values, 3);
     if (err)
         return err;
     *loss = values[0] / s->team.ranks;

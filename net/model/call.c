@@ -2,29 +2,13 @@
 /* Calls of the functions of layer types, whose results are checked. */
 #include "net/model/call.h"
 
+#include "common/former.h"
 #include "common/status.h"
 #include "net/model/state.h"
 
 #include <ferry/status.h>
 
-#include <stdio.h>
 #include <string.h>
-
-/* The thread's latest failure before a call, in which the function may record its own. */
-struct before {
-    int code;
-    char line[1024];
-};
-
-/* Removes the latest failure, so that one of the call can be distinguished. */
-static void set_aside(struct before *b)
-{
-    b->code = ferry_last_error_code();
-    if (b->code == FERRY_OK)
-        return;
-    snprintf(b->line, sizeof b->line, "%s", ferry_last_error());
-    ferry_error_set(FERRY_OK, "%s", "");
-}
 
 /* The error of a result that is not 0. */
 static int failed(const ferry_layer *layer, const char *function, int result)
@@ -41,12 +25,12 @@ static int failed(const ferry_layer *layer, const char *function, int result)
     return result;
 }
 
-static int end(const ferry_layer *layer, const char *function, const struct before *b, int result)
+static int end(const ferry_layer *layer, const char *function, const struct ferry__former *f,
+               int result)
 {
     if (result)
         return failed(layer, function, result);
-    if (b->code != FERRY_OK && ferry_last_error_code() == FERRY_OK)
-        ferry_error_set(b->code, "%s", b->line);
+    ferry__former_restore(f);
     return 0;
 }
 
@@ -61,16 +45,16 @@ int ferry__net_failed(const ferry_net *net, int err)
 
 int ferry__layer_call(ferry_layer *layer, int (*function)(ferry_layer *), const char *name)
 {
-    struct before b;
+    struct ferry__former f;
 
-    set_aside(&b);
-    return end(layer, name, &b, function(layer));
+    ferry__former_set_aside(&f);
+    return end(layer, name, &f, function(layer));
 }
 
 int ferry__layer_seek(ferry_layer *layer, uint64_t position)
 {
-    struct before b;
+    struct ferry__former f;
 
-    set_aside(&b);
-    return end(layer, "seek", &b, layer->type->seek(layer, position));
+    ferry__former_set_aside(&f);
+    return end(layer, "seek", &f, layer->type->seek(layer, position));
 }

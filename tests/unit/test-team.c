@@ -450,6 +450,41 @@ static void an_incomplete_team_structure_is_refused(void)
     fx_end();
 }
 
+/* ---- a communicator that fails --------------------------------------------------------------- */
+
+static int returns; /* the result of fails_to_finish, which records no message */
+
+static int fails_to_finish(void *arg, double *values, int n)
+{
+    (void)arg, (void)values, (void)n;
+    return returns;
+}
+
+static void wrong_results_of_a_communicator_are_errors(void)
+{
+    struct seat seat = { NULL, 0, 0 };
+    ferry_comm team = { sizeof team, 0, 1, &seat, begin_sum, fails_to_finish, broadcast };
+    ferry_solver_options o = { .struct_size = sizeof o, .team = &team };
+    ferry_solver *s = NULL;
+    char text[4096];
+
+    begin();
+    make_text(text, sizeof text, 4, "");
+    o.text = text;
+    o.text_size = strlen(text);
+    FX_OK_FATAL(ferry_solver_open(dev, "team.prototxt", &o, &s));
+    returns = 5;
+    FX_FAILS(FERRY_EPLUGIN, ferry_solver_step(s, 1));
+    CU_ASSERT_STRING_EQUAL(ferry_last_error(),
+                           "finish of the communicator returned 5, which is not a code");
+    returns = FERRY_EIO;
+    FX_FAILS(FERRY_EIO, ferry_solver_step(s, 1));
+    CU_ASSERT_STRING_EQUAL(ferry_last_error(), "finish of the communicator failed without a "
+                                               "message: input/output error");
+    ferry_solver_close(s);
+    fx_end();
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(ranks_compute_the_same_as_one_process_with_all_records),
     FERRY_TEST(all_ranks_start_with_the_parameters_of_rank_0),
@@ -458,6 +493,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(any_number_of_ranks_resumes_from_a_snapshot),
     FERRY_TEST(ranks_with_different_solver_texts_are_refused),
     FERRY_TEST(an_incomplete_team_structure_is_refused),
+    FERRY_TEST(wrong_results_of_a_communicator_are_errors),
 };
 
 int main(int argc, char **argv)
