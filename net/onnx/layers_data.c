@@ -5,6 +5,8 @@
  */
 #include "net/onnx/layers.h"
 
+#include "net/model/call.h"
+
 #include <ferry/status.h>
 
 #include <string.h>
@@ -73,7 +75,7 @@ void ferry__onnx_prior_box(struct ferry__onnx *o)
     const float *boxes;
 
     if (!o->err)
-        o->err = o->layer->type->forward(o->layer);
+        o->err = ferry__layer_call(o->layer, o->layer->type->forward, "forward");
     boxes = o->err ? NULL : ferry_blob_host_data(top);
     if (!boxes && !o->err)
         o->err = ferry_last_error_code();
