@@ -63,6 +63,14 @@ bool ferry_test_skip_slow_device(void)
     return true;
 }
 
+bool ferry_test_skip_all_but_cpu(void)
+{
+    if (!strcmp(state.backend, "cpu") && !state.has_options)
+        return false;
+    ferry_test_skip("the tested code is the same for every device: it runs on cpu");
+    return true;
+}
+
 void ferry_test_skip(const char *reason, ...)
 {
     va_list args;

@@ -95,6 +95,12 @@ bool ferry_test_is_shortest(void);
 bool ferry_test_skip_slow_device(void);
 
 /*
+ * Skips the running case on other backends than cpu, and with options, because the tested code runs
+ * on the host, whatever the device. True if it did; the caller returns then.
+ */
+bool ferry_test_skip_all_but_cpu(void);
+
+/*
  * Marks the running case as skipped, with the reason. It returns; the caller must return from the
  * case.
  */

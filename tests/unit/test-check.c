@@ -40,7 +40,8 @@ static bool compiles_for_long(void)
 
 /*
  * Runs all groups once for each plugin. A run with a sanitizer or other options, and `make check`,
- * omit the arithmetic, which the plugins' own tests cover.
+ * omit the arithmetic, which the plugins' own tests cover; the shortest run omits the threads on
+ * devices other than cpu and sim.
  */
 static void the_plugins_of_ferry_pass(void)
 {
@@ -49,7 +50,9 @@ static void the_plugins_of_ferry_pass(void)
     bool without_arithmetic =
         ferry_test_is_slow() || ferry_test_is_shortest() || !as_it_is || compiles_for_long();
     const char *memory = "--only descriptor,memory,copy,import,peer,failure,leaks,coherence";
-    const char *more = ",memset,axpy,queues,events,threads,fork,exit";
+    const char *more = ferry_test_is_shortest() && compiles_for_long()
+                           ? ",memset,axpy,queues,events,fork,exit"
+                           : ",memset,axpy,queues,events,threads,fork,exit";
     char arguments[256];
 
     if (is_in_a_hurry() && ferry_test_has_options()) {

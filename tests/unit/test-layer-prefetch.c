@@ -182,6 +182,8 @@ static void prefetching_gives_the_same_batches_in_the_same_order(void)
  */
 static void a_layer_can_seek_from_any_position_to_any_other(void)
 {
+    if (ferry_test_skip_all_but_cpu())
+        return;
     begin();
     for (size_t k = 0; k < FERRY_TEST_COUNT(sources); k++)
         for (int from = 0; from < 4; from += 3) {
@@ -245,6 +247,8 @@ static int round_of_ranks(ferry_net **of, ferry_net *alone)
 
 static void ranks_read_records_in_turn(void)
 {
+    if (ferry_test_skip_all_but_cpu())
+        return;
     begin();
     for (size_t k = 0; k < FERRY_TEST_COUNT(sources); k++) {
         ferry_net *alone = open_source(&sources[k], 0), *of[3] = { NULL };

@@ -185,7 +185,7 @@ static bool check_fused(const struct model *m, const char *net, const char *weig
 
 static void every_blob_of_a_model_matches_caffe(void)
 {
-    if (ferry_test_skip_variant())
+    if (ferry_test_skip_variant() || ferry_test_skip_slow_device())
         return;
     check_models(check_bare);
 }

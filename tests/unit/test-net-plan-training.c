@@ -35,8 +35,8 @@
                 "layer { name: 'l' type: 'EuclideanLoss' bottom: 'y' bottom: 't' top: 'l' }\n"
 
 static const char with_inputs[] =
-    "layer { name: 'x' type: 'Input' top: 'x' top: 't' input_param { shape { dim: 2 dim: 3 dim: 32 "
-    "dim: 32 } shape { dim: 2 dim: 4 } } }\n" LAYERS;
+    "layer { name: 'x' type: 'Input' top: 'x' top: 't' input_param { shape { dim: 2 dim: 3 dim: 16 "
+    "dim: 16 } shape { dim: 2 dim: 4 } } }\n" LAYERS;
 
 static ferry_net *open_net(ferry_device *dev, bool plans, const char *const *keep, size_t kept)
 {
@@ -159,7 +159,7 @@ static void copies_of_diffs_are_removed(void)
 static const char solver[] =
     "net_param { name: 'n'\n"
     "layer { name: 'x' type: 'DummyData' top: 'x' top: 't' dummy_data_param {\n"
-    "  shape { dim: 4 dim: 3 dim: 32 dim: 32 } shape { dim: 4 dim: 4 }\n"
+    "  shape { dim: 4 dim: 3 dim: 16 dim: 16 } shape { dim: 4 dim: 4 }\n"
     "  data_filler { type: 'gaussian' std: 1 } data_filler { type: 'gaussian' std: 1 } } }\n" LAYERS
     "}\n"
     "type: 'SGD' base_lr: 0.0001 momentum: 0.9 lr_policy: 'fixed' iter_size: 2 max_iter: 4\n"

@@ -133,7 +133,8 @@ static void check_cuts(const char *path)
 {
     ferry_proto *p = open_file(path);
     char *text = p ? printed(p) : NULL;
-    size_t size = text ? strlen(text) : 0, step = 1 + size / 2000;
+    size_t size = text ? strlen(text) : 0, cuts = ferry_test_is_shortest() ? 500 : 2000;
+    size_t step = 1 + size / cuts;
 
     for (size_t n = 0; n < size; n += step) {
         ferry_proto *cut = proto_of(ferry_proto_type(p), text, n);

@@ -472,10 +472,11 @@ static void *submissions(void *arg)
 
 static void submissions_of_threads_stay_separate(void)
 {
+    int rounds = ferry_test_is_shortest() ? 6 : 20;
     pthread_t threads[THREADS];
 
     wx_begin();
-    for (int round = 0; round < 20; round++) {
+    for (int round = 0; round < rounds; round++) {
         atomic_store(&told, 0);
         wx_fail_later(0, SIM_CALL_OP, 1 + (uint64_t)round * 7, FERRY_EDEVICE);
         for (size_t i = 0; i < THREADS; i++)

@@ -16,7 +16,11 @@ void wn_end(void);
 /* Gives a blob the values first, first + step …, which begin again after 13. */
 void wn_set(ferry_blob *b, float first, float step);
 
-/* Runs an image of side × side. The number of outputs written to `out`: 7, or 0 after a failure. */
+/*
+ * Runs an image of side × side, on other backends than cpu, whose packed forms do not depend on it,
+ * of a third of that. The number of outputs written to `out`: 7, or 0 after a
+ * failure.
+ */
 int64_t wn_run(ferry_net *net, int64_t side, float *out);
 
 /* Asserts that seven outputs differ by at most `tolerance`. */
