@@ -63,7 +63,7 @@ int ferry_queue_create(ferry_device *dev, ferry_queue **out)
 
 int ferry_queue_wrap(ferry_device *dev, void *native, ferry_queue **out)
 {
-    void *handle;
+    void *handle = NULL;
     int err;
 
     if (!dev || !native || !out)
@@ -72,6 +72,8 @@ int ferry_queue_wrap(ferry_device *dev, void *native, ferry_queue **out)
     if (err)
         return err;
     err = dev->ops->queue_wrap(dev->dev, native, &handle);
+    if (!err && !handle)
+        err = ferry__host_blame("it returned 0 and no queue");
     if (err)
         return ferry__device_fail(dev, "queue_wrap", UINT64_MAX, err);
     err = queue_new(dev, handle, out);

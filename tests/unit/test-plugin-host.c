@@ -167,6 +167,14 @@ static int create_no_queue(void *dev, uint32_t flags, void **out_queue)
     return 0;
 }
 
+static int wrap_no_queue(void *dev, void *native, void **out_queue)
+{
+    (void)dev;
+    (void)native;
+    (void)out_queue;
+    return 0;
+}
+
 static void a_queue_that_the_plugin_did_not_create_is_named(void)
 {
     const char *folder = fakes_folder();
@@ -186,6 +194,10 @@ static void a_queue_that_the_plugin_did_not_create_is_named(void)
     CU_ASSERT_EQUAL(ferry_queue_create(dev, &q), FERRY_EPLUGIN);
     CU_ASSERT_STRING_EQUAL(ferry_last_error(),
                            "alpha:0: queue_create: it returned 0 and no queue");
+    CU_ASSERT_PTR_NULL(q);
+    ops.queue_wrap = wrap_no_queue;
+    CU_ASSERT_EQUAL(ferry_queue_wrap(dev, &ops, &q), FERRY_EPLUGIN);
+    CU_ASSERT_STRING_EQUAL(ferry_last_error(), "alpha:0: queue_wrap: it returned 0 and no queue");
     CU_ASSERT_PTR_NULL(q);
     dev->ops = before;
     ferry_runtime_close(rt);

@@ -398,6 +398,32 @@ static void a_queue_that_cannot_be_made_changes_nothing(void)
     wx_end();
 }
 
+static void null_queues_and_events_are_refused(void)
+{
+    ferry_event *e = NULL;
+    ferry_queue *q = NULL;
+    int object = 0;
+
+    wx_begin();
+    FX_FAILS(FERRY_EINVAL, ferry_queue_wrap(NULL, &object, &q));
+    FX_FAILS(FERRY_EINVAL, ferry_queue_wrap(wx_dev(0), NULL, &q));
+    FX_FAILS(FERRY_EINVAL, ferry_queue_wrap(wx_dev(0), &object, NULL));
+    FX_FAILS(FERRY_EINVAL, ferry_queue_begin(NULL));
+    FX_FAILS(FERRY_EINVAL, ferry_queue_end(NULL, &e));
+    FX_FAILS(FERRY_EINVAL, ferry_queue_synchronize(NULL));
+    FX_FAILS(FERRY_EINVAL, ferry_event_record(NULL, &e));
+    FX_FAILS(FERRY_EINVAL, ferry_event_record(wx_queue(0), NULL));
+    FX_FAILS(FERRY_EINVAL, ferry_queue_wait_event(wx_queue(0), NULL));
+    FX_OK_FATAL(ferry_event_record(wx_queue(0), &e));
+    FX_FAILS(FERRY_EINVAL, ferry_queue_wait_event(NULL, e));
+    FX_FAILS(FERRY_EINVAL, ferry_event_query(NULL));
+    FX_FAILS(FERRY_EINVAL, ferry_event_synchronize(NULL));
+    ferry_event_destroy(NULL);
+    ferry_event_destroy(e);
+    CU_ASSERT_PTR_NULL(q);
+    wx_end();
+}
+
 /* A host read keeps the device's copy valid, and its reference too. */
 static void a_kernel_after_a_host_read_is_still_waited_for(void)
 {
@@ -516,6 +542,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(destroying_a_queue_waits_for_its_work),
     FERRY_TEST(synchronizing_a_queue_does_not_wait_for_others),
     FERRY_TEST(a_queue_that_cannot_be_made_changes_nothing),
+    FERRY_TEST(null_queues_and_events_are_refused),
 };
 
 int main(int argc, char **argv)
