@@ -22,9 +22,10 @@ FERRY_BEGIN_DECLS
 
 /**
  * The properties of a device. A string is "" if the property is unknown. Read them through the
- * pointer that ferry returns, because members may be added at the end.
+ * pointer that ferry returns: later members exist only if they end below struct_size.
  */
 typedef struct ferry_device_properties {
+    size_t struct_size;      /* sizeof(ferry_device_properties) of the library */
     const char *name;        /* "cuda:1" */
     const char *plugin;      /* "cuda" */
     const char *description; /* the vendor's description */
@@ -116,11 +117,7 @@ FERRY_API int ferry_device_get_stats(const ferry_device *dev, ferry_device_stats
  * Writes a vendor's object to `out`, by name: "cl_platform_id" "cl_device_id" "cl_context"
  * "cl_command_queue" "cuda_device" (int) "cuda_stream" "cublas_handle", and "cpu_limit_threads", a
  * void (*)(unsigned n): later work that the calling thread submits to the CPU runs on at most n
- * threads, its own among them; 0 removes the limit. "cpu_count_work" is a void (*)(uint64_t *):
- * later work of the calling thread runs on it alone, divided as for the device's threads, and is
- * added to an array of five (NULL ends this): [0] these threads; [1] loops that they share, each
- * with a barrier at its end; [2] their tasks; [3] the processor's time of these, in ns; [4] the
- * same of the thread with the most work of each loop, if each takes the next task when it is free.
+ * threads, its own among them; 0 removes the limit.
  *
  * `size` must be that type's size (FERRY_EINVAL otherwise). FERRY_EUNSUPPORTED for a name the
  * plugin does not know. The object is borrowed from the device. Opens the device.

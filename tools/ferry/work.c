@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-/* The indices of the numbers of "cpu_count_work" (ferry/device.h). */
+/* The indices of the numbers of "cpu_count_work" (doc/backends.md). */
 enum { THREADS, LOOPS, TASKS, IN_LOOPS, OF_SLOWEST, COUNTS };
 
 static uint64_t processor_ns(void)
