@@ -48,6 +48,7 @@ static int describe(ferry_device *dev, struct ferry__description *out)
     said->uuid[sizeof said->uuid - 1] = '\0';
     said->pci[sizeof said->pci - 1] = '\0';
     out->properties = (ferry_device_properties){
+        .struct_size = sizeof out->properties,
         .name = dev->name,
         .plugin = dev->plugin->name,
         .description = said->description,

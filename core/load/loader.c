@@ -98,6 +98,7 @@ static struct ferry__candidate *add_line(struct ferry__search *search, const cha
 {
     struct ferry__candidate *candidate = calloc(1, sizeof(*candidate));
     ferry_runtime_candidate_info line = {
+        .struct_size = sizeof line,
         .name = name ? keep(search, name) : name_of_file(search, path),
         .path = keep(search, path),
         .origin = keep(search, origin),

@@ -47,6 +47,7 @@ typedef struct ferry_runtime_options {
 
 /** One line of the load report. Strings belong to the runtime and live as long as it does. */
 typedef struct ferry_runtime_candidate_info {
+    size_t struct_size; /* sizeof(ferry_runtime_candidate_info) of the library */
     const char *name;   /* of the plugin; from its file's name where its note could not be read */
     const char *path;   /* of the file, as looked for */
     const char *origin; /* its source: "plugins.conf:12", "FERRY_PLUGIN_PATH", "plugindir" … */

@@ -54,14 +54,14 @@ class RuntimeOptions(ctypes.Structure):
 
 class Candidate(ctypes.Structure):
     c_name = "ferry_runtime_candidate_info"
-    _fields_ = [("name", TEXT), ("path", TEXT), ("origin", TEXT), ("stage", TEXT), ("reason", TEXT),
-                ("hint", TEXT), ("ok", BOOL)]
+    _fields_ = [("struct_size", SIZE), ("name", TEXT), ("path", TEXT), ("origin", TEXT), ("stage", TEXT),
+                ("reason", TEXT), ("hint", TEXT), ("ok", BOOL)]
 
 
 class DeviceProperties(ctypes.Structure):
     c_name = "ferry_device_properties"
-    _fields_ = [("name", TEXT), ("plugin", TEXT), ("description", TEXT), ("uuid", TEXT), ("pci", TEXT),
-                ("memory_total", UINT64), ("max_alloc", UINT64), ("host_memory", ctypes.c_uint32),
+    _fields_ = [("struct_size", SIZE), ("name", TEXT), ("plugin", TEXT), ("description", TEXT),
+                ("uuid", TEXT), ("pci", TEXT), ("memory_total", UINT64), ("max_alloc", UINT64), ("host_memory", ctypes.c_uint32),
                 ("unified", ctypes.c_uint32), ("discrete", ctypes.c_uint32),
                 ("host_processors", ctypes.c_uint32), ("offset_alignment", UINT64),
                 ("max_binding", UINT64)]

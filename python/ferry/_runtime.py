@@ -8,10 +8,10 @@ from . import _abi, _native
 from ._library import Handle, Held, lib, out_pointer, string, text
 
 #: One line of the load report: a plugin, and the reason if it cannot be used.
-Candidate = namedtuple("Candidate", [name for name, _ in _abi.Candidate._fields_])
+Candidate = namedtuple("Candidate", [name for name, _ in _abi.Candidate._fields_[1:]])
 
 #: The properties of a device; see ferry_device_properties.
-Properties = namedtuple("Properties", [name for name, _ in _abi.DeviceProperties._fields_])
+Properties = namedtuple("Properties", [name for name, _ in _abi.DeviceProperties._fields_[1:]])
 
 #: The counters of a device since it was opened; see ferry_device_stats.
 Stats = namedtuple("Stats", [name for name, _ in _abi.Stats._fields_[1:]])

@@ -297,6 +297,8 @@ static void every_list_has_a_count_and_an_at_function(void)
 
     while (ferry_runtime_candidate_at(rt, lines, &line) == 0)
         lines++;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(line);
+    CU_ASSERT_EQUAL(line->struct_size, sizeof *line);
     CU_ASSERT(lines >= 5); /* and one more where there is no plugin folder */
     CU_ASSERT_EQUAL(ferry_runtime_candidate_count(rt), lines);
     CU_ASSERT_EQUAL(ferry_runtime_candidate_at(rt, 4, &line), 0);
@@ -377,6 +379,7 @@ static void *read_properties(void *arg)
         for (int i = 0; i < UNOPENED; i++) {
             ferry_runtime_device_at(rt, i, &dev);
             p = ferry_device_get_properties(dev);
+            odd += p->struct_size != sizeof *p;
             open += p->memory_total == UINT64_C(1) << 31;
             odd += strcmp(p->description, p->memory_total >> 31 ? "as it is" : "as it seems") != 0;
             odd += p->unified == p->discrete;
