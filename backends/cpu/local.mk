@@ -135,6 +135,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/values.h \
 	%D%/op/values_bf16.c \
 	%D%/op/vector.h \
+	%D%/op/vector_bf16.h \
 	%D%/op/walk.c \
 	%D%/op/walk.h \
 	%D%/op/window.c \

@@ -12,17 +12,9 @@
  * denormal operands and results as 0.
  */
 #if defined(__x86_64__)
-#define NAME(function) function##_bf16
-#define TARGET \
-    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma")))
-#define LANES       16
-#define MOST_ROWS   14
-#define HAVE_AVX512 1
-#define HAVE_AVX2   1
-#define HAVE_NEON   0
-#define HAVE_VNNI   1
-#define HAVE_BF16   1
-#include "vector.h"
+#define HAVE_VNNI 1
+#define HAVE_BF16 1
+#include "vector_bf16.h"
 
 #include "integer_impl.h"
 

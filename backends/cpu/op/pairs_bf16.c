@@ -9,15 +9,7 @@
  * nearest even, whatever MXCSR is; it treats denormal operands and results as 0.
  */
 #if defined(__x86_64__)
-#define NAME(function) function##_bf16
-#define TARGET \
-    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma")))
-#define LANES       16
-#define MOST_ROWS   14
-#define HAVE_AVX512 1
-#define HAVE_AVX2   1
-#define HAVE_NEON   0
-#include "vector.h"
+#include "vector_bf16.h"
 
 #undef FMA
 #undef FMA_ONTO

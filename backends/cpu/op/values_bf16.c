@@ -11,20 +11,12 @@
  * round to nearest even, whatever MXCSR is.
  */
 #if defined(__x86_64__)
-#define NAME(function)    function##_bf16
-#define TARGET \
-    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma")))
-#define LANES             16
-#define MOST_ROWS         14
-#define HAVE_AVX512       1
-#define HAVE_AVX2         1
-#define HAVE_NEON         0
 #define VALUE             uint16_t
 #define LOAD_VALUE(p)     WIDEN(p)
 #define STORE_VALUE(p, v) NAME(put)(p, v)
 #define LOAD_ONE(p)       cpu_float_of_bf16(*(p))
 #define STORE_ONE(p, v)   (*(p) = cpu_bf16_of(v))
-#include "vector.h"
+#include "vector_bf16.h"
 
 /* Denormal numbers become 0. */
 INLINE void NAME(put)(uint16_t *p, vec v)
