@@ -31,6 +31,30 @@ const char *in_folder(const char *name)
     return p;
 }
 
+void write_text(const char *name, const char *text)
+{
+    FILE *file = fopen(in_folder(name), "w");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+/* NumPy's format, version 1: a header of 118 bytes after 10. */
+void write_array(const char *name, const char *shape, const float *values, size_t count)
+{
+    FILE *file = fopen(in_folder(name), "wb");
+    char header[118];
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    snprintf(header, sizeof header, "{'descr': '<f4', 'fortran_order': False, 'shape': %s, }",
+             shape);
+    fwrite("\x93NUMPY\x01\0\x76\0", 1, 10, file);
+    fprintf(file, "%-117s\n", header);
+    CU_ASSERT_EQUAL(fwrite(values, sizeof *values, count, file), count);
+    fclose(file);
+}
+
 /* Runs a shell command; its output is in `out` and `err` afterwards. Returns its exit status. */
 int shell(const char *command)
 {

@@ -16,6 +16,10 @@ extern char out[1 << 18], err[65536];
 const char *in_folder(const char *name);
 void slurp(const char *path, char *into, size_t size);
 
+/* Writes a file in that folder: a text, or floats as a .npy of the shape "(2, 3)". */
+void write_text(const char *name, const char *text);
+void write_array(const char *name, const char *shape, const float *values, size_t count);
+
 /* Runs a shell command, or ferry with these arguments. Returns its exit status. */
 int shell(const char *command);
 int ferry(const char *arguments);

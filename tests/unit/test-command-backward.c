@@ -16,35 +16,14 @@ static const char net[] =
     "  num_output: 1 weight_filler { value: 2 } bias_filler { value: 1 } } }\n"
     "layer { name: 'relu' type: 'ReLU' bottom: 'y' top: 'y' }\n";
 
-static void write_file(const char *name, const char *text)
-{
-    FILE *file = fopen(in_folder(name), "w");
-
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    fputs(text, file);
-    fclose(file);
-}
-
-/* NumPy's format, version 1: a header of 118 bytes after 10. */
-static void write_array(const char *name, const char *shape, size_t n, const float *values)
-{
-    FILE *file = fopen(in_folder(name), "wb");
-
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    fwrite("\x93NUMPY\x01\x00\x76\x00", 1, 10, file);
-    fprintf(file, "{'descr': '<f4', 'fortran_order': False, 'shape': %-63s}   \n", shape);
-    fwrite(values, sizeof(*values), n, file);
-    fclose(file);
-}
-
 /* Runs the net on its input, with these arguments. */
 static int run(const char *arguments)
 {
     char command[2048];
 
-    write_file("net.prototxt", net);
-    write_array("x.npy", "(2, 3)", 6, (const float[]){ 1, 2, 3, 4, 5, 6 });
-    write_array("y.npy", "(2, 1)", 2, (const float[]){ 1, -3 });
+    write_text("net.prototxt", net);
+    write_array("x.npy", "(2, 3)", (const float[]){ 1, 2, 3, 4, 5, 6 }, 6);
+    write_array("y.npy", "(2, 1)", (const float[]){ 1, -3 }, 2);
     snprintf(command, sizeof(command), "run %s --input x=%s %s", in_folder("net.prototxt"),
              in_folder("x.npy"), arguments);
     return ferry(command);
@@ -58,7 +37,7 @@ static bool has(const char *name, size_t n, const double *values)
     bool same;
 
     snprintf(text, sizeof(text), "layer { name: 'in' type: 'Input' top: '%s' }\n", name);
-    write_file("show.prototxt", text);
+    write_text("show.prototxt", text);
     snprintf(command, sizeof(command), "run %s --input %s=%s --json", in_folder("show.prototxt"),
              name, in_folder("o.npz"));
     if (ferry(command)) {
@@ -148,10 +127,10 @@ static void duplicate_output_names_are_an_error(void)
 {
     char command[1024];
 
-    write_file("two.prototxt",
+    write_text("two.prototxt",
                "layer { name: 'in' type: 'Input' top: 'x' top: 'x.diff' input_param {\n"
                "  shape { dim: 1 } } }\n");
-    write_array("x.npy", "(1,)", 1, (const float[]){ 1 });
+    write_array("x.npy", "(1,)", (const float[]){ 1 }, 1);
     snprintf(command, sizeof(command),
              "run %s --input x=%s --input x.diff=%s --blobs all --backward -o %s",
              in_folder("two.prototxt"), in_folder("x.npy"), in_folder("x.npy"),
@@ -166,7 +145,7 @@ static void time_reports_backward_separately(void)
     json_t *document, *layer, *back = NULL;
     size_t i;
 
-    write_file("net.prototxt", net);
+    write_text("net.prototxt", net);
     snprintf(command, sizeof(command), "time %s --iterations 2 --backward --json",
              in_folder("net.prototxt"));
     CU_ASSERT_EQUAL(ferry(command), 0);

@@ -18,11 +18,6 @@ static void write_file(const char *name, const void *bytes, size_t size)
     fclose(f);
 }
 
-static void write_text(const char *name, const char *text)
-{
-    write_file(name, text, strlen(text));
-}
-
 /* Prefix of the shell commands. */
 #define HERE "cd \"$FERRY_TEST_FOLDER\" && "
 #define CMD  HERE "\"$FERRY_TEST_COMMAND\" "

@@ -52,28 +52,11 @@ static const char row[] =
     "layer { name: 'ip' type: 'InnerProduct' bottom: 'x' top: 'y' inner_product_param {\n"
     "  num_output: 2 bias_term: %s weight_filler { type: 'constant' value: 2 } } }\n";
 
-static void write_text(const char *name, const char *text)
-{
-    FILE *file = fopen(in_folder(name), "w");
-
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    fputs(text, file);
-    fclose(file);
-}
-
 /* Writes the values as an array of ROWS x COLUMNS, or ROWS x 2 x 5 x 5 with its first values. */
 static void write_values(const char *name, bool is_picture)
 {
-    size_t count = is_picture ? ROWS * 50 : ROWS * COLUMNS;
-    FILE *file = fopen(in_folder(name), "wb");
-
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    fwrite("\x93NUMPY\x01\0\x76\0", 1, 10, file);
-    fprintf(file, "%-117s\n",
-            is_picture ? "{'descr': '<f4', 'fortran_order': False, 'shape': (20, 2, 5, 5), }"
-                       : "{'descr': '<f4', 'fortran_order': False, 'shape': (20, 100), }");
-    CU_ASSERT_EQUAL(fwrite(values, sizeof *values, count, file), count);
-    fclose(file);
+    write_array(name, is_picture ? "(20, 2, 5, 5)" : "(20, 100)", values,
+                is_picture ? ROWS * 50 : ROWS * COLUMNS);
 }
 
 /* Runs `ferry quantize NET first.caffemodel -o OUT --calibrate x.npy` with further arguments. */

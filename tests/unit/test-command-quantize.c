@@ -33,28 +33,6 @@ static const char pixels[] =
     "layer { name: 'ip' type: 'InnerProduct' bottom: 'd' top: 'y' inner_product_param {\n"
     "  num_output: 5 weight_filler { type: 'xavier' } } }\n";
 
-static void write_text(const char *name, const char *text)
-{
-    FILE *file = fopen(in_folder(name), "w");
-
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    fputs(text, file);
-    fclose(file);
-}
-
-/* Writes the values as an array of 500 x 100. */
-static void write_values(const char *name)
-{
-    static const char header[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (500, 100), }";
-    FILE *file = fopen(in_folder(name), "wb");
-
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    fwrite("\x93NUMPY\x01\0\x76\0", 1, 10, file);
-    fprintf(file, "%-117s\n", header);
-    CU_ASSERT_EQUAL(fwrite(values, sizeof *values, COUNT, file), COUNT);
-    fclose(file);
-}
-
 /* Runs the command on a net with these further arguments. */
 static int quantize(const char *net, const char *arguments)
 {
@@ -71,7 +49,7 @@ static void choose(const char *arguments, double *from, double *to)
 {
     char command[1024], *range;
 
-    write_values("x.npy");
+    write_array("x.npy", "(500, 100)", values, COUNT);
     snprintf(command, sizeof command, "--calibrate x=%s --text %s %s", in_folder("x.npy"),
              in_folder("q.prototxt"), arguments);
     CU_ASSERT_EQUAL(quantize(rows, command), 0);
@@ -256,7 +234,7 @@ static void the_report_has_the_ratios_of_weights_and_inputs(void)
     if (is_skipped())
         return;
     fill_evenly(0, 1);
-    write_values("x.npy");
+    write_array("x.npy", "(500, 100)", values, COUNT);
     snprintf(command, sizeof command, "--calibrate x=%s --report", in_folder("x.npy"));
     CU_ASSERT_EQUAL(quantize(rows, command), 0);
     line = strstr(out, "\nip ");
@@ -388,7 +366,7 @@ static void max_loss_chooses_the_layer_that_disturbs_the_output(void)
     if (is_skipped())
         return;
     fill_evenly(0, 1);
-    write_values("x.npy");
+    write_array("x.npy", "(500, 100)", values, COUNT);
     snprintf(command, sizeof command, "--calibrate x=%s --json --max-loss 70", in_folder("x.npy"));
     CU_ASSERT_EQUAL(quantize(branches, command), 0);
     document = parse_output();
@@ -424,7 +402,7 @@ static void a_table_of_scales_has_the_format_of_ncnn(void)
         return;
     fill_evenly(-4, 1);
     values[7] = -4;
-    write_values("x.npy");
+    write_array("x.npy", "(500, 100)", values, COUNT);
     snprintf(command, sizeof command, "--calibrate x=%s --table %s", in_folder("x.npy"),
              in_folder("t.table"));
     CU_ASSERT_EQUAL(quantize(one, command), 0);
@@ -465,7 +443,7 @@ static void errors_print_one_line(void)
 
     if (is_skipped())
         return;
-    write_values("x.npy");
+    write_array("x.npy", "(500, 100)", values, COUNT);
     for (size_t i = 0; i < FERRY_TEST_COUNT(errors); i++) {
         snprintf(command, sizeof command, errors[i].arguments, in_folder("x.npy"));
         CU_ASSERT_NOT_EQUAL(quantize(rows, command), 0);

@@ -34,15 +34,6 @@ static const char windows[] =
 
 static float x[ITEMS * INPUTS];
 
-static void write_text(const char *name, const char *text)
-{
-    FILE *file = fopen(in_folder(name), "w");
-
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    fputs(text, file);
-    fclose(file);
-}
-
 /* Values that have most of their sum in common. */
 static void fill(float *to, int items, int each)
 {
@@ -53,20 +44,6 @@ static void fill(float *to, int items, int each)
         for (int k = 0; k < each; k++)
             to[i * each + k] = common + 0.2f * (float)rand() / (float)RAND_MAX;
     }
-}
-
-static void write_array(const char *name, const char *shape, const float *values, size_t count)
-{
-    FILE *file = fopen(in_folder(name), "wb");
-    char header[128];
-
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    snprintf(header, sizeof header, "{'descr': '<f4', 'fortran_order': False, 'shape': %s, }",
-             shape);
-    fwrite("\x93NUMPY\x01\0\x76\0", 1, 10, file);
-    fprintf(file, "%-117s\n", header);
-    CU_ASSERT_EQUAL(fwrite(values, sizeof *values, count, file), count);
-    fclose(file);
 }
 
 /* Reads the first array of a file, by a copy as safetensors. */

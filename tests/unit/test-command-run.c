@@ -20,15 +20,6 @@ static const char net[] =
     "layer { name: 'y' type: 'Power' bottom: 'x' top: 'y' }\n"
     "layer { name: 's' type: 'Reduction' bottom: 'x' top: 's' reduction_param { axis: 1 } }\n";
 
-static void write_text(const char *name, const char *text)
-{
-    FILE *file = fopen(in_folder(name), "w");
-
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    fputs(text, file);
-    fclose(file);
-}
-
 /* Runs the net with these arguments, in which each %s is the folder of pictures. */
 static int run(const char *arguments)
 {
