@@ -42,7 +42,7 @@ static void *place(const struct vectors *v, char *base)
     return base + (size_t)v->at * arith_size(v->t);
 }
 
-/* Of the sizes that take long: one of each piece in the shortest run, one alone where it is slow. */
+/* Sizes that take long: the shortest run has four of them, a slow one 65537 alone. */
 static bool is_left_out(int64_t n)
 {
     if (n < 10000 || n == 65537)

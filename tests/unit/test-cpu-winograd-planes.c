@@ -62,6 +62,11 @@ static bool is_by_tiles(const struct rig *r)
     return (answer.math & FERRY_MATH_WINOGRAD_2) != 0;
 }
 
+static bool is_short(void)
+{
+    return ferry_test_is_slow() || ferry_test_is_shortest();
+}
+
 /* An image of random size; its numbers of channels are large enough for tiles. */
 static struct image draw_image(int i)
 {
@@ -74,7 +79,7 @@ static struct image draw_image(int i)
         m.pad_end[a] = rig_random(3);
     }
     if (i == 0)
-        m = (struct image){ ferry_test_is_slow() ? 2 : 5, 112, 96, 15, 13 + rig_random(4),
+        m = (struct image){ is_short() ? 2 : 5, 112, 96, 15, 13 + rig_random(4),
                             { 1, 1 }, { 1, 1 } };
     return m;
 }
@@ -83,8 +88,7 @@ static struct image draw_image(int i)
 static void random_images_agree(uint32_t pass)
 {
     static const int layouts[] = { RIG_PLAIN, RIG_SLICE, RIG_LAST, RIG_APART };
-    bool is_short = ferry_test_is_slow() || ferry_test_is_shortest();
-    int rounds = is_short ? 2 : 4, adjacent = 0, by_tiles = 0;
+    int rounds = is_short() ? 2 : 4, adjacent = 0, by_tiles = 0;
 
     for (int i = 0; i < rounds; i++) {
         const struct image m = draw_image(i);
