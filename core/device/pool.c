@@ -13,11 +13,13 @@
 
 /*
  * Size classes: multiples of 32 bytes to 512, then four to each power of two, so that no block
- * wastes more than a quarter. Sizes beyond the last class are requested from the plugin unrounded,
- * and not cached.
+ * wastes more than a quarter; from 8 MiB on eight, since large pages make the waste resident. Sizes
+ * beyond the last class are requested from the plugin unrounded, and not cached.
  */
 #define SMALL_CLASSES 16u
-#define CLASSES       (SMALL_CLASSES + 4u * 31u)
+#define FINE_LOG      23u
+#define FINE_FIRST    (SMALL_CLASSES + 4u * (FINE_LOG - 9u))
+#define CLASSES       (FINE_FIRST + 8u * (40u - FINE_LOG))
 #define LARGE         (UINT64_C(1) << 20)
 
 /* A cached block. Its record is kept when the block is handed out again. */
@@ -62,7 +64,7 @@ static uint64_t make_room(ferry_device *dev, uint64_t bytes)
 
 static unsigned class_of(uint64_t bytes, uint64_t *rounded)
 {
-    unsigned log;
+    unsigned log, each, first;
     uint64_t step;
 
     if (bytes <= 32 * SMALL_CLASSES) {
@@ -71,9 +73,11 @@ static unsigned class_of(uint64_t bytes, uint64_t *rounded)
     }
     log = 63u - (unsigned)__builtin_clzll(bytes - 1); /* bytes − 1, because a power of two is the
                                                        * last size of its class */
-    step = UINT64_C(1) << (log - 2);
+    each = log < FINE_LOG ? 4 : 8;
+    first = log < FINE_LOG ? SMALL_CLASSES + 4 * (log - 9) : FINE_FIRST + 8 * (log - FINE_LOG);
+    step = (UINT64_C(1) << log) / each;
     *rounded = (bytes + step - 1) & ~(step - 1);
-    return SMALL_CLASSES + 4 * (log - 9) + (unsigned)((*rounded - (UINT64_C(1) << log)) / step) - 1;
+    return first + (unsigned)((*rounded - (UINT64_C(1) << log)) / step) - 1;
 }
 
 /*

@@ -78,6 +78,43 @@ static void a_freed_block_is_reused(void)
     ferry_runtime_close(rt);
 }
 
+/* A memory of that many bytes; *hit: its block is one that was released before. */
+static ferry_memory *of_bytes(ferry_device *dev, uint64_t bytes, bool *hit)
+{
+    uint64_t hits = stats(dev).pool_hits;
+    ferry_memory *m = NULL;
+
+    FX_OK_FATAL(ferry_memory_create(dev, bytes, &m));
+    CU_ASSERT_PTR_NOT_NULL(ferry_memory_overwrite_device_data(m).handle);
+    *hit = stats(dev).pool_hits > hits;
+    return m;
+}
+
+/* The classes are a quarter of a power of two apart, from 8 MiB on an eighth. */
+static void a_freed_block_serves_all_sizes_of_its_class(void)
+{
+    static const struct {
+        uint64_t least, most;
+    } classes[] = { { 513, 640 },
+                    { (5u << 20) + 1, 6u << 20 },
+                    { (7u << 20) + 1, 8u << 20 },
+                    { (8u << 20) + 1, 9u << 20 },
+                    { (15u << 20) + 1, 16u << 20 },
+                    { (16u << 20) + 1, 18u << 20 } };
+    ferry_device *dev = open_sim();
+    bool hit;
+
+    for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++) {
+        ferry_memory_release(of_bytes(dev, classes[i].least, &hit));
+        ferry_memory_release(of_bytes(dev, classes[i].most, &hit));
+        CU_ASSERT(hit);
+        ferry_memory_release(of_bytes(dev, classes[i].most + 1, &hit));
+        CU_ASSERT_FALSE(hit);
+        FX_OK(ferry_device_trim(dev));
+    }
+    ferry_runtime_close(rt);
+}
+
 static void a_budget_is_never_exceeded_and_its_error_names_the_bytes_held(void)
 {
     ferry_device *dev = open_sim();
@@ -325,6 +362,7 @@ int main(int argc, char **argv)
 {
     static const ferry_test_case cases[] = {
         FERRY_TEST(a_freed_block_is_reused),
+        FERRY_TEST(a_freed_block_serves_all_sizes_of_its_class),
         FERRY_TEST(a_budget_is_never_exceeded_and_its_error_names_the_bytes_held),
         FERRY_TEST(a_budget_holds_across_threads),
         FERRY_TEST(only_idle_memories_are_evicted),
