@@ -158,11 +158,30 @@ static int read_all(const struct ferry__io_file *file, uint64_t offset, uint64_t
     return FERRY_OK;
 }
 
+/*
+ * Removes whole pages inside a range from the resident ones: reading a header maps many pages after
+ * it, since the system maps neighbours of a page that it has in its cache.
+ */
+static void release_pages(const struct ferry__io_file *file, uint64_t offset, uint64_t size)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t first = (offset + page - 1) / page * page, end = (offset + size) / page * page;
+
+    if (first < end) /* a system that refuses keeps the pages */
+        (void)madvise((void *)(uintptr_t)(file->bytes + first), (size_t)(end - first),
+                      MADV_DONTNEED);
+}
+
 int ferry__io_file_copy(const struct ferry__io_file *file, uint64_t offset, uint64_t size,
                         void *out)
 {
-    if (file->fd >= 0 && size >= READ_THRESHOLD)
-        return read_all(file, offset, size, out);
+    int err;
+
+    if (file->fd >= 0 && size >= READ_THRESHOLD) {
+        err = read_all(file, offset, size, out);
+        release_pages(file, offset, size);
+        return err;
+    }
     if (size > 0)
         memcpy(out, file->bytes + offset, (size_t)size);
     return FERRY_OK;

@@ -32,7 +32,8 @@ bool ferry__io_file_is_unchanged(const struct ferry__io_file *file);
 
 /*
  * Copies `size` bytes at `offset`, a range inside the file. Large ranges are read instead of copied
- * from the mapping: a read fills fresh pages without a page fault for each page of the file.
+ * from the mapping: a read fills fresh pages without a page fault for each page of the file. The
+ * mapping's pages of such a range are then not resident.
  */
 int ferry__io_file_copy(const struct ferry__io_file *file, uint64_t offset, uint64_t size,
                         void *out);
