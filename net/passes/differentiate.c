@@ -129,7 +129,8 @@ int ferry__pass_differentiate(struct ferry__program *p)
     int i, room = 1, err = 0;
 
     for (i = p->first_layer; i <= p->last_layer; i++)
-        room += 1 + 3 * p->net->layers[i].backward.count; /* see add_scaled_moments */
+        if (ferry_layer_needs_backward(&p->net->layers[i]))
+            room += 1 + 3 * p->net->layers[i].backward.count; /* see add_scaled_moments */
     p->back = calloc((size_t)room, sizeof *p->back);
     if (!p->back)
         return ferry_error_set(FERRY_ENOMEM, "net: no memory for its backward pass");
