@@ -55,8 +55,7 @@ typedef struct ferry_net_options {
     const char *const *stages; /* an array of stage_count strings */
     size_t stage_count;
     const char *place; /* "conv*=opencl:0, type:Pooling=cpu"; the first match wins, else `dev` */
-    const char *text;  /* the prototxt's text instead of the file; the path is then used only as a
-                        * name */
+    const char *text;  /* the prototxt's text instead of the file; the path is then only a name */
     size_t text_size;  /* the length of the text in bytes */
     uint64_t seed;     /* the seed of fillers and dropout; 0 means 1; see ferry_net_seed */
     const char *const *keep; /* the names of keep_count blobs that stay readable; "*": all blobs,
@@ -94,6 +93,7 @@ typedef struct ferry_net_options {
      * pass packs them, for ferry_net_save, ferry_net_move_to and an export, and when the program
      * gets them or shares them with a net that lacks the option or was used before; then they
      * stay. The file stays open; once overwritten, not replaced, these calls fail with FERRY_EIO.
+     * Sets FERRY_MATH_COMPACT: passes may take longer, and results differ within rounding.
      */
     bool reread_weights;
     bool recompute; /* plan_training, with cheap results computed again in backward, not kept */

@@ -40,12 +40,14 @@ typedef struct ferry_operand {
 #define FERRY_PASS_BACKWARD_WEIGHTS 2u /* out[0] += gradient of w, or of u */
 #define FERRY_PASS_BACKWARD_BIAS    3u /* out[0] += gradient of the bias, or of v */
 
-/** Flags of ferry_op_desc.math: permitted approximations. 0: none. */
+/** Flags of ferry_op_desc.math: permitted approximations, and a preference. 0: none. */
 #define FERRY_MATH_TF32     1u
 #define FERRY_MATH_WINOGRAD 2u /* Winograd convolution: fewer multiplications, different rounding */
 #define FERRY_MATH_BF16     4u /* factors of products rounded to BF16: op_params.h; since 1.2 */
 /* Winograd's tiles of 2 × 2, in all passes: they round about as direct sums do; since 1.2 */
 #define FERRY_MATH_WINOGRAD_2 8u
+/* Packed constants at most as large as the constants, though runs may take longer; since 1.2 */
+#define FERRY_MATH_COMPACT 16u
 
 /** Steps of an epilogue. */
 #define FERRY_STEP_UNARY 0u /* y = function(y; a, b, c) */

@@ -26,7 +26,8 @@ class Net(Held):
     folder `allow_write`, and nowhere without it. With `precision` "bf16" convolutions and inner products, and
     values between layers, may be rounded to BF16 if that is faster on the device; with "f32" they do not; by default FERRY_PRECISION decides.
     With `reread_weights` weights of a .caffemodel or .h5 that are used only in packed form are not stored beside
-    it, but read from the file again when they are needed (net.h: ferry_net_options).
+    it, but read from the file again when they are needed, and packed forms are at most as large as the weights,
+    for which some convolutions take longer (net.h: ferry_net_options).
     `text` replaces the contents of the file, whose path is then only a name. With `share_inputs` forward reads
     the caller's arrays without a copy: see there. With `plan_training` the blobs of a net that runs backward
     share memory too, data and diffs, as far as `keep` permits; each backward then requires a forward. With

@@ -142,12 +142,14 @@ static void winograd_is_used_only_if_the_math_mode_allows_it(void)
 static void results_do_not_depend_on_the_number_of_threads(void)
 {
     static const struct image all[] = { { 2, 80, 100, 37, 30, { 1, 1 }, { 1, 1 } },
-                                        { 1, 96, 96, 16, 16, { 1, 1 }, { 1, 1 } } };
+                                        { 1, 96, 96, 16, 16, { 1, 1 }, { 1, 1 } },
+                                        { 1, 96, 192, 16, 16, { 1, 1 }, { 1, 1 } } };
 
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+    for (size_t i = 0; i < 2 * sizeof(all) / sizeof(all[0]); i++) {
         struct rig r;
 
-        convolution(&r, &all[i], RIG_LAST, RIG_LAST, 1);
+        convolution(&r, &all[i / 2], RIG_LAST, RIG_LAST, 1);
+        r.op.math |= i % 2 ? FERRY_MATH_COMPACT : 0;
         rig_check_threads(&r);
         rig_end(&r);
     }
@@ -175,10 +177,44 @@ static void many_threads_share_few_tiles(void)
     }
 }
 
+/* Weights for any tiles are those of a product; each run transforms them, in one of two ways. */
+static void compact_weights_are_packed_as_for_a_product(void)
+{
+    static const struct image all[] = {
+        { 1, 64, 64, 40, 40, { 1, 1 }, { 1, 1 } },   { 1, 64, 64, 14, 14, { 1, 1 }, { 1, 1 } },
+        { 1, 130, 144, 14, 17, { 1, 1 }, { 1, 1 } }, { 2, 128, 129, 28, 27, { 1, 0 }, { 2, 1 } },
+        { 1, 256, 256, 14, 14, { 1, 1 }, { 1, 1 } }, { 1, 64, 300, 19, 19, { 1, 1 }, { 1, 1 } },
+    };
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        ferry_op_answer tiles, compact, product;
+        struct rig r;
+
+        convolution(&r, &all[i], RIG_LAST, RIG_LAST, 1);
+        rig_run(&r, &tiles);
+        convolution(&r, &all[i], RIG_LAST, RIG_LAST, 1);
+        r.op.math = 0;
+        rig_run(&r, &product);
+        convolution(&r, &all[i], RIG_LAST, RIG_LAST_SLICE, 1);
+        r.op.math |= FERRY_MATH_COMPACT;
+        rig_run(&r, &compact);
+        CU_ASSERT(tiles.packed_bytes > product.packed_bytes);
+        CU_ASSERT_EQUAL(compact.packed_bytes, product.packed_bytes);
+        CU_ASSERT_EQUAL(compact.packed_key, product.packed_key);
+        CU_ASSERT_EQUAL(compact.math, FERRY_MATH_WINOGRAD | FERRY_MATH_COMPACT);
+        convolution(&r, &all[i], RIG_LAST, RIG_LAST, 1);
+        r.op.math |= FERRY_MATH_COMPACT;
+        r.op.constants = 0;
+        rig_run(&r, &compact);
+        CU_ASSERT_EQUAL(compact.packed_bytes, 0);
+    }
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(images_of_any_size_agree_with_the_oracle),
     FERRY_TEST(the_image_size_selects_the_tile_size),
     FERRY_TEST(winograd_is_used_only_if_the_math_mode_allows_it),
+    FERRY_TEST(compact_weights_are_packed_as_for_a_product),
     FERRY_TEST(results_do_not_depend_on_the_number_of_threads),
     FERRY_TEST(many_threads_share_few_tiles),
 };

@@ -76,7 +76,7 @@ const struct tool_command tool_commands[] = {
       "                         with sums in F32, where the device gains by it; by default\n"
       "                         FERRY_PRECISION, else f32\n"
       "    --reread-weights     does not store weights beside their packed form, but reads them\n"
-      "                         again from their file\n"
+      "                         again from their file; forms are at most as large as weights\n"
       "    --no-fuse            does not fuse layers\n"
       "    --no-plan            blobs do not share memory\n"
       "    --top K              the K largest values of each item of an output\n"

@@ -169,10 +169,11 @@ static void pack_together(const struct cpu_op *p, const float *w, float *packed)
 static void pack_weights(const struct cpu_op *p, const float *w, float *packed)
 {
     const struct cpu_window *v = &p->plan.convolution.window;
-    const struct cpu_gemm *g = &p->plan.convolution.gemm;
     const int64_t *wide = p->plan.convolution.w;
-    int64_t channels = v->channels / g->batches;
+    int64_t channels = v->channels / p->plan.convolution.gemm.batches;
+    struct cpu_gemm whole = p->plan.convolution.gemm, *g = &whole;
 
+    g->k = v->taps * channels; /* that of Winograd's products is smaller */
     for (int64_t b = 0; b < g->batches; b++)
         for (int64_t tap = 0; tap < v->taps; tap++)
             cpu_gemm_pack(g, tap * channels, channels,
@@ -182,7 +183,7 @@ static void pack_weights(const struct cpu_op *p, const float *w, float *packed)
 
 static void pack_product(const struct cpu_op *p, const float *w, float *packed)
 {
-    if (p->plan.convolution.winograd.side)
+    if (p->plan.convolution.winograd.side && !p->plan.convolution.winograd.is_compact)
         cpu_winograd_pack(p, w, packed);
     else if (p->plan.convolution.gemm.batches < (int64_t)p->op.params.window.group)
         pack_together(p, w, packed);

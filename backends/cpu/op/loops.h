@@ -22,6 +22,7 @@ struct cpu_given_lines;
 struct cpu_lrn_pixel;
 struct cpu_lrn_block;
 struct cpu_lrn_back;
+struct cpu_winograd_kernels;
 struct cpu_winograd_patch;
 struct cpu_winograd_sums;
 
@@ -113,6 +114,8 @@ struct cpu_loops {
     /* Stores a row of sums, which is read by whole vectors; pointers are those of column 0. */
     void (*store)(const struct cpu_store *s, int64_t column, int64_t columns, const float *sums,
                   const float *add, float *y);
+    /* Transforms the kernels of a panel to the points. */
+    void (*winograd_taps)(const struct cpu_winograd_kernels *k);
     /*
      * Transforms a tile's patch to its points; and the products at its points to a tile, by whole
      * vectors.

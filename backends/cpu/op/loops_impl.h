@@ -82,6 +82,7 @@ static const struct cpu_loops NAME(loops) = {
     .lrn_back = NAME(lrn_back),
     .step = NAME(step),
     .store = NAME(store),
+    .winograd_taps = NAME(winograd_taps),
     .winograd_in = NAME(winograd_in),
     .winograd_out = NAME(winograd_out),
     .winograd_across = NAME(winograd_across),

@@ -96,6 +96,9 @@ struct cpu_winograd {
     int64_t block;        /* the number of tiles whose patches are in the workspace at a time */
     int64_t rows;         /* the number of tiles of a task */
     int64_t panel_block;  /* the number of panels of a task */
+    bool is_compact;      /* weights are packed as for a product, and transformed by each run */
+    int64_t groups;       /* of a block's tiles; a task that transforms the weights of its panel
+                           * has one */
     int64_t v_row;        /* the number of floats from a tile's channels to those of the next
                            * tile */
 };

@@ -76,8 +76,9 @@ static void convolution_words(const struct cpu_op *p, uint64_t *word)
     const ferry_op_window *w = &p->op.params.window;
     const struct cpu_window *v = &p->plan.convolution.window;
     enum cpu_convolution_method method = p->plan.convolution.method;
+    bool is_compact = p->plan.convolution.winograd.is_compact; /* packed as without tiles */
 
-    word[0] = (uint64_t)p->plan.convolution.winograd.points << 56 |
+    word[0] = (is_compact ? 0 : (uint64_t)p->plan.convolution.winograd.points) << 56 |
               (uint64_t)p->plan.convolution.is_slide << 55 |
               (uint64_t)p->plan.convolution.is_copied << 54 | (uint64_t)method << 48 |
               (uint64_t)w->group << 2 | w->transposed << 1 | p->plan.convolution.is_transposed;

@@ -11,6 +11,10 @@
  * transforms the patches of its tiles to points and computes all panels, so that no points move
  * between the caches of two processors. Otherwise all threads transform the patches of a block of
  * tiles; then each task computes some tiles of some panels.
+ *
+ * With FERRY_MATH_COMPACT, weights are packed as for a product without tiles, and each run
+ * transforms them: all threads do so first if the weights are few relative to the tiles; otherwise
+ * all threads transform the patches first, and a task the weights of its panel, for many tiles.
  */
 
 /* The number of rows of a product that take as long as loading a row of weights into the cache. */
@@ -36,12 +40,23 @@
 #define LEAST_ROWS   12
 /* The minimum number of rows of a product that keeps the units for multiplication busy. */
 #define LEAST_PIECE 5
+/* The number of tiles whose products at the points take as long as transforming the weights. */
+#define TILES_PER_KERNEL 6
 /* The maximum columns of a panel that are stored as values of BF16. */
 #define MOST_PANEL 64
+
+/* The number of taps of a kernel. */
+#define TAPS 9
 
 static int64_t most(int64_t a, int64_t b)
 {
     return a > b ? a : b;
+}
+
+/* The floats from a point of a panel's weights to the next, of tasks that transform weights. */
+static int64_t u_point(const struct cpu_gemm *g)
+{
+    return g->panel * g->k + 16; /* without the 16, points would compete for lines of the caches */
 }
 
 /* ---- planning ------------------------------------------------------------------------------- */
@@ -154,6 +169,22 @@ static void share_block(struct cpu_winograd *c, const struct cpu_gemm *g, int64_
         }
 }
 
+/* Divides a block into groups of tiles, so that the thread with the most tasks finishes first. */
+static void cut_groups(struct cpu_winograd *c, const struct cpu_gemm *g)
+{
+    int64_t best = INT64_MAX, pieces = cut(c->block, c->rows);
+
+    for (int64_t groups = 1; groups <= pieces && groups <= 4 * (int64_t)g->slots; groups++) {
+        int64_t time =
+            cut(groups * g->panels, g->slots) * (cut(pieces, groups) * c->rows + TILES_PER_KERNEL);
+
+        if (time >= best)
+            continue;
+        best = time;
+        c->groups = groups;
+    }
+}
+
 static void cut_tasks(struct cpu_op *p)
 {
     struct cpu_winograd *c = &p->plan.convolution.winograd;
@@ -164,12 +195,18 @@ static void cut_tasks(struct cpu_op *p)
     c->v_row = (g->k + 15) / 16 * 16;
     c->v_row += c->v_row % 512 == 0 ? 16 : 0; /* without this, rows would compete for lines of the
                                                * first-level cache */
-    if (cut_tiles_only(c, g, rows))
+    if ((!c->is_compact || c->tiles >= g->n / 2) && cut_tiles_only(c, g, rows))
         return;
     c->block = most(MOST_POINTS / (c->points * c->v_row) / rows, 1) * rows;
     blocks = cut(c->tiles, c->block);
     c->block = cut(c->tiles, blocks);
     c->rows = cut(c->block, cut(c->block, rows));
+    g->slot_floats = (c->points * c->rows + c->side * c->side) * g->panel;
+    if (c->is_compact) {
+        cut_groups(c, g);
+        g->slot_floats += c->points * u_point(g);
+        return;
+    }
     c->panel_block = g->panels;
     wanted = g->slots > 1 ? 4 * (int64_t)g->slots : 1;
     while (cut(c->block, c->rows) * cut(g->panels, c->panel_block) < wanted && c->panel_block > 1)
@@ -177,6 +214,14 @@ static void cut_tasks(struct cpu_op *p)
     if (g->slots > 1)
         share_block(c, g, p->loops->rows);
     g->slot_floats = (c->points * c->rows + c->side * c->side) * g->panel;
+}
+
+/* The floats of packed weights. */
+static int64_t floats_packed(const struct cpu_op *p)
+{
+    const struct cpu_winograd *c = &p->plan.convolution.winograd;
+
+    return (c->is_compact ? TAPS : c->points) * cpu_gemm_packed(&p->plan.convolution.gemm);
 }
 
 void cpu_winograd_plan(struct cpu_op *p)
@@ -193,12 +238,16 @@ void cpu_winograd_plan(struct cpu_op *p)
     g->k = w->channels; /* the product at one point */
     g->form = CPU_GEMM_FLOATS;
     p->answer.math = FERRY_MATH_WINOGRAD;
+    c->is_compact = (p->op.math & FERRY_MATH_COMPACT) && (p->op.constants & 2);
+    if (c->is_compact)
+        p->answer.math |= FERRY_MATH_COMPACT;
     cut_tasks(p);
     workspace = (uint64_t)(g->slot_floats * g->slots);
     if (!c->owns_patches)
         workspace += (uint64_t)(c->points * c->block * c->v_row);
-    cpu_op_pack_or_not(p, 1, (uint64_t)(c->points * cpu_gemm_packed(g)) * sizeof(float),
-                       workspace * sizeof(float));
+    else if (c->is_compact)
+        workspace += (uint64_t)(c->points * cpu_gemm_packed(g));
+    cpu_op_pack_or_not(p, 1, (uint64_t)floats_packed(p) * sizeof(float), workspace * sizeof(float));
 }
 
 /* ---- weights -------------------------------------------------------------------------------- */
@@ -266,8 +315,10 @@ struct pass {
     const struct cpu_winograd *cut;
     struct cpu_gemm_run *run;
     const void *x;
-    const int64_t *add; /* the strides of the added operand */
-    float *v;           /* the points of the block */
+    const int64_t *add;   /* the strides of the added operand */
+    float *v;             /* the points of the block */
+    const float *kernels; /* packed weights that are not transformed */
+    float *u;             /* all weights at the points */
     int64_t first, tiles, v_point;
     bool has_values, add_is_bf16; /* an operand, or the added one, is BF16 */
 };
@@ -393,9 +444,12 @@ static void store_tile(const struct pass *s, int64_t tile, int64_t column, int64
     }
 }
 
-/* Computes the products of some tiles, whose points are at `v`, and one panel, at all points. */
+/*
+ * Computes the products of some tiles, whose points are at `v`, and one panel, whose points are at
+ * `u`, at all points.
+ */
 static void multiply(const struct pass *s, const float *v, int64_t v_point, int64_t tiles,
-                     int64_t panel, float *m)
+                     int64_t panel, const float *u, int64_t u_point, float *m)
 {
     const struct cpu_gemm *g = s->run->plan;
     const struct cpu_loops *loops = s->op->loops;
@@ -411,7 +465,7 @@ static void multiply(const struct pass *s, const float *v, int64_t v_point, int6
         int64_t left = tiles, pieces = cut(tiles, loops->rows);
 
         tile.a = v + point * v_point;
-        tile.b = s->run->b + (panel * s->cut->points + point) * g->panel * g->k;
+        tile.b = u + point * u_point;
         tile.sums = m + point * s->cut->rows * g->panel;
         for (; pieces > 0; pieces--) {
             int64_t rows = left / pieces;
@@ -424,38 +478,89 @@ static void multiply(const struct pass *s, const float *v, int64_t v_point, int6
     }
 }
 
+/* Computes some tiles of a block, whose points are at `v`, and one panel. */
+static void do_panel(const struct pass *s, int64_t first, int64_t tiles, const float *v,
+                     int64_t v_point, int64_t panel, const float *u, int64_t point, float *m)
+{
+    const struct cpu_gemm *g = s->run->plan;
+    int64_t column = panel * g->panel;
+    struct cpu_winograd_sums sums = { .m_point = s->cut->rows * g->panel,
+                                      .side = s->cut->side,
+                                      .columns = least(g->n - column, g->panel),
+                                      .y = m + s->cut->points * s->cut->rows * g->panel,
+                                      .y_row = g->panel };
+
+    multiply(s, v, v_point, tiles, panel, u, point, m);
+    for (int64_t i = 0; i < tiles; i++) {
+        sums.m = m + i * g->panel;
+        s->op->loops->winograd_out(&sums);
+        store_tile(s, first + i, column, sums.columns, sums.y);
+    }
+}
+
 static void do_task(void *arg, int64_t number, unsigned slot)
 {
     const struct pass *s = arg;
     const struct cpu_gemm *g = s->run->plan;
-    int64_t blocks = cut(s->tiles, s->cut->rows), first = number % blocks * s->cut->rows;
-    int64_t tiles = least(s->tiles - first, s->cut->rows);
-    int64_t panel = number / blocks * s->cut->panel_block;
-    int64_t end = least(g->panels, panel + s->cut->panel_block);
+    const struct cpu_winograd *c = s->cut;
+    int64_t blocks = cut(s->tiles, c->rows), first = number % blocks * c->rows;
+    int64_t tiles = least(s->tiles - first, c->rows), point = g->panel * g->k;
+    int64_t panel = number / blocks * c->panel_block,
+            end = least(g->panels, panel + c->panel_block);
     float *m = s->run->scratch + (int64_t)slot * g->slot_floats;
-    float *v = s->v + first * s->cut->v_row;
+    float *v = s->v + first * c->v_row;
     int64_t v_point = s->v_point;
-    struct cpu_winograd_sums sums = { .m_point = s->cut->rows * g->panel,
-                                      .side = s->cut->side,
-                                      .y = m + s->cut->points * s->cut->rows * g->panel,
-                                      .y_row = g->panel };
 
-    if (s->cut->owns_patches) {
-        v = sums.y + s->cut->side * s->cut->side * g->panel;
-        v_point = s->cut->rows * s->cut->v_row;
+    if (c->owns_patches) {
+        v = m + (c->points * c->rows + c->side * c->side) * g->panel;
+        v_point = c->rows * c->v_row;
         change_patches(s, first, tiles, v, v_point);
     }
-    for (; panel < end; panel++) {
-        int64_t column = panel * g->panel;
+    for (; panel < end; panel++)
+        do_panel(s, first, tiles, v, v_point, panel, s->run->b + panel * c->points * point, point,
+                 m);
+}
 
-        sums.columns = least(g->n - column, g->panel);
-        multiply(s, v, v_point, tiles, panel, m);
-        for (int64_t i = 0; i < tiles; i++) {
-            sums.m = m + i * g->panel;
-            s->op->loops->winograd_out(&sums);
-            store_tile(s, first + i, column, sums.columns, sums.y);
-        }
-    }
+/* Transforms the weights of a panel to `u`. */
+static void change_kernels(const struct pass *s, int64_t panel, float *u, int64_t point)
+{
+    const struct cpu_gemm *g = s->run->plan;
+    const struct cpu_winograd_kernels kernels = { .w = s->kernels + panel * TAPS * g->panel * g->k,
+                                                  .tap = g->k * cpu_gemm_width(g, panel),
+                                                  .side = s->cut->side,
+                                                  .u = u,
+                                                  .u_point = point };
+
+    s->op->loops->winograd_taps(&kernels);
+}
+
+/* A task that transforms the weights of a panel for all other tasks. */
+static void change_panel(void *arg, int64_t panel, unsigned slot)
+{
+    const struct pass *s = arg;
+    int64_t point = s->run->plan->panel * s->run->plan->k;
+
+    (void)slot;
+    change_kernels(s, panel, s->u + panel * s->cut->points * point, point);
+}
+
+/* A task that transforms the weights of its panel for a group of tiles. */
+static void do_group(void *arg, int64_t number, unsigned slot)
+{
+    const struct pass *s = arg;
+    const struct cpu_gemm *g = s->run->plan;
+    const struct cpu_winograd *c = s->cut;
+    int64_t panel = number / c->groups, group = number % c->groups, pieces = cut(s->tiles, c->rows);
+    int64_t first = group * pieces / c->groups * c->rows;
+    int64_t end = least((group + 1) * pieces / c->groups * c->rows, s->tiles);
+    float *m = s->run->scratch + (int64_t)slot * g->slot_floats;
+    float *u = m + (c->points * c->rows + c->side * c->side) * g->panel;
+
+    if (first < end)
+        change_kernels(s, panel, u, u_point(g));
+    for (; first < end; first += c->rows)
+        do_panel(s, first, least(end - first, c->rows), s->v + first * c->v_row, s->v_point, panel,
+                 u, u_point(g), m);
 }
 
 bool cpu_winograd_takes_values(const struct cpu_op *p)
@@ -482,11 +587,20 @@ void cpu_winograd_run(struct cpu_device *d, const struct cpu_op *p, const void *
                       .run = r,
                       .x = x,
                       .add = add,
+                      .kernels = r->b,
                       .v = r->scratch,
                       .v_point = c->block * c->v_row };
-    int64_t panels = cut(r->plan->panels, c->panel_block);
+    bool has_groups = c->is_compact && !c->owns_patches;
+    int64_t panels = has_groups ? r->plan->panels : cut(r->plan->panels, c->panel_block);
+    workers_task task = has_groups ? do_group : do_task;
 
     r->scratch += c->owns_patches ? 0 : c->points * s.v_point;
+    if (c->is_compact && !has_groups) {
+        s.u = r->scratch;
+        r->scratch += c->points * cpu_gemm_packed(r->plan);
+        workers_tasks(d->workers, r->plan->panels, change_panel, &s);
+        r->b = s.u;
+    }
     s.has_values = cpu_op_has_values(p);
     s.add_is_bf16 = r->add && p->op.in[p->op.epilogue[0].operand].dtype == FERRY_BF16;
     r->stores = cpu_gemm_make_store(r);
@@ -494,17 +608,17 @@ void cpu_winograd_run(struct cpu_device *d, const struct cpu_op *p, const void *
         int64_t tasks;
 
         s.tiles = least(c->tiles - s.first, c->block);
-        tasks = cut(s.tiles, c->rows) * panels;
+        tasks = (has_groups ? c->groups : cut(s.tiles, c->rows)) * panels;
         if (r->plan->slots > 1) {
             if (!c->owns_patches)
                 workers_run(d->workers, s.tiles, cut(s.tiles, 4 * (int64_t)r->plan->slots),
                             change_piece, &s);
-            workers_tasks(d->workers, tasks, do_task, &s);
+            workers_tasks(d->workers, tasks, task, &s);
         } else {
             if (!c->owns_patches)
                 change_patches(&s, 0, s.tiles, s.v, s.v_point);
             for (int64_t i = 0; i < tasks; i++)
-                do_task(&s, i, 0);
+                task(&s, i, 0);
         }
     }
 }

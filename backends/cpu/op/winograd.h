@@ -33,6 +33,14 @@ struct cpu_winograd_patch {
     int64_t v_point; /* the number of floats from a point to the next */
 };
 
+/* The kernels of a panel of outputs, as a product without tiles has them. */
+struct cpu_winograd_kernels {
+    const float *w;
+    int64_t tap, side; /* tap: the floats of each of nine taps, whole vectors */
+    float *u;
+    int64_t u_point; /* the number of floats from a point to the next */
+};
+
 /* The products at the points of one tile, one or two vectors wide. */
 struct cpu_winograd_sums {
     const float *m;

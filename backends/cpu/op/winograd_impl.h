@@ -6,6 +6,70 @@
 
 #include "winograd_patch_impl.h"
 
+/* ---- kernels -------------------------------------------------------------------------------- */
+
+INLINE void NAME(winograd_taps_4)(const vec *g, int64_t step, vec *to)
+{
+    const float a2 = WINOGRAD_A * WINOGRAD_A, b2 = WINOGRAD_B * WINOGRAD_B;
+    const vec at_a = SPLAT(1 / (2 * a2 * (a2 - b2))), at_b = SPLAT(1 / (2 * b2 * (b2 - a2)));
+    const vec g0 = g[0], g1 = g[step], g2 = g[2 * step];
+    const vec even_a = at_a * (g0 + SPLAT(a2) * g2), odd_a = at_a * (SPLAT(WINOGRAD_A) * g1);
+    const vec even_b = at_b * (g0 + SPLAT(b2) * g2), odd_b = at_b * (SPLAT(WINOGRAD_B) * g1);
+
+    to[0] = SPLAT(1 / (a2 * b2)) * g0;
+    to[1] = even_a + odd_a;
+    to[2] = even_a - odd_a;
+    to[3] = even_b + odd_b;
+    to[4] = even_b - odd_b;
+    to[5] = g2;
+}
+
+INLINE void NAME(winograd_taps_2)(const vec *g, int64_t step, vec *to)
+{
+    const vec even = SPLAT(0.5f) * (g[0] + g[2 * step]), odd = SPLAT(0.5f) * g[step];
+
+    to[0] = g[0];
+    to[1] = even + odd;
+    to[2] = even - odd;
+    to[3] = g[2 * step];
+}
+
+/* Transforms a vector of kernels from c on. */
+INLINE void NAME(winograd_kernel)(const struct cpu_winograd_kernels *k, int64_t side, int64_t c)
+{
+    const int64_t edge = side + 2;
+    vec taps[9], half[18], whole[6];
+
+#pragma GCC unroll 9
+    for (int64_t i = 0; i < 9; i++)
+        taps[i] = LOAD(k->w + i * k->tap + c);
+#pragma GCC unroll 3
+    for (int64_t j = 0; j < 3; j++)
+        if (side == 4)
+            NAME(winograd_taps_4)(taps + j, 3, half + j * edge);
+        else
+            NAME(winograd_taps_2)(taps + j, 3, half + j * edge);
+#pragma GCC unroll 6
+    for (int64_t i = 0; i < edge; i++) {
+        if (side == 4)
+            NAME(winograd_taps_4)(half + i, edge, whole);
+        else
+            NAME(winograd_taps_2)(half + i, edge, whole);
+#pragma GCC unroll 6
+        for (int64_t j = 0; j < edge; j++)
+            STORE(k->u + (i * edge + j) * k->u_point + c, whole[j]);
+    }
+}
+
+TARGET static void NAME(winograd_taps)(const struct cpu_winograd_kernels *k)
+{
+    for (int64_t c = 0; c < k->tap; c += LANES)
+        if (k->side == 4)
+            NAME(winograd_kernel)(k, 4, c);
+        else
+            NAME(winograd_kernel)(k, 2, c);
+}
+
 /* ---- results -------------------------------------------------------------------------------- */
 
 INLINE void NAME(winograd_out_4)(const vec *m, int64_t step, vec *to)
