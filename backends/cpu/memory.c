@@ -13,7 +13,7 @@
 #define ALIGNMENT 64u
 
 /* The minimum size of blocks that request huge pages, and start at one. */
-#define HUGE_BYTES (UINT64_C(8) << 20)
+#define HUGE_BYTES (UINT64_C(2) << 20)
 #define HUGE_PAGE  (UINT64_C(2) << 20)
 #define PAGE       UINT64_C(4096)
 

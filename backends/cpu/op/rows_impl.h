@@ -403,17 +403,39 @@ TARGET static void NAME(center)(const float *dy, const float *y, float mean, flo
         dx[i] = scale * (dy[i] - mean - y[i] * product);
 }
 
-typedef double __attribute__((vector_size(8 * LANES), aligned(8), may_alias)) NAME(wide);
+/* Half a vector of floats, and as many doubles, which are one vector. */
+#define HALF (LANES / 2)
+typedef float NAME(half) __attribute__((vector_size(2 * LANES), aligned(4), may_alias));
+typedef double NAME(wide) __attribute__((vector_size(4 * LANES), aligned(8), may_alias));
+#define WIDEN_HALF(p) __builtin_convertvector(*(const NAME(half) *)(p), NAME(wide))
 
+/* Four vectors of sums at a time, so that an addition does not wait for the previous one. */
 TARGET static void NAME(sum_rows)(const float *x, int64_t rows, int64_t row, int64_t n, double *to)
 {
     int64_t i = 0;
 
-    for (; i + LANES <= n; i += LANES) {
+    for (; i + 4 * HALF <= n; i += 4 * HALF) {
+        NAME(wide) *sums = (NAME(wide) *)(to + i);
+        NAME(wide) a = sums[0], b = sums[1], c = sums[2], d = sums[3];
+
+        for (int64_t k = 0; k < rows; k++) {
+            const float *from = x + k * row + i;
+
+            a += WIDEN_HALF(from);
+            b += WIDEN_HALF(from + HALF);
+            c += WIDEN_HALF(from + 2 * HALF);
+            d += WIDEN_HALF(from + 3 * HALF);
+        }
+        sums[0] = a;
+        sums[1] = b;
+        sums[2] = c;
+        sums[3] = d;
+    }
+    for (; i + HALF <= n; i += HALF) {
         NAME(wide) sum = *(NAME(wide) *)(to + i);
 
         for (int64_t k = 0; k < rows; k++)
-            sum += __builtin_convertvector(LOAD(x + k * row + i), NAME(wide));
+            sum += WIDEN_HALF(x + k * row + i);
         *(NAME(wide) *)(to + i) = sum;
     }
     for (; i < n; i++)
@@ -421,6 +443,8 @@ TARGET static void NAME(sum_rows)(const float *x, int64_t rows, int64_t row, int
             to[i] += (double)x[k * row + i];
 }
 
+#undef WIDEN_HALF
+#undef HALF
 #undef BLOCKS
 
 /* ---- lrn ------------------------------------------------------------------------------------- */

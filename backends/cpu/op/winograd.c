@@ -25,10 +25,11 @@
  */
 #define CHANGE 8
 /*
- * The minimum number of vectors of channels: with fewer, the sums at the points are too short for
- * the cost of their stores.
+ * The minimum number of channels, in vectors or as a number, whichever is less: with fewer, the
+ * sums at the points are too short for the cost of their stores.
  */
-#define LEAST_VECTORS 4
+#define LEAST_VECTORS  4
+#define LEAST_CHANNELS 32
 /* The maximum number of floats of points at a time, and of tiles of a task. */
 #define MOST_POINTS (1024 * 1024)
 #define MOST_ROWS   28
@@ -68,7 +69,7 @@ static bool can(const struct cpu_op *p)
 
     if (!(p->op.math & FERRY_MATH_WINOGRAD) || window->axes != 2 || window->group != 1 ||
         p->plan.convolution.is_transposed || w->x[1] != 1 || w->y[1] != 1 ||
-        w->channels < LEAST_VECTORS * p->loops->lanes)
+        w->channels < least(LEAST_VECTORS * p->loops->lanes, LEAST_CHANNELS))
         return false;
     for (int axis = 1; axis < 3; axis++)
         if (w->kernel[axis] != 3 || w->stride[axis] != 1 || w->dilation[axis] != 1)
@@ -114,7 +115,9 @@ bool cpu_winograd_gains_by_bf16(const struct cpu_op *p)
     const struct cpu_window *w = &p->plan.convolution.window;
     int64_t n = w->outputs / p->op.params.window.group, panel = 2 * p->loops->lanes;
     double columns = (double)cut(n, panel) * (double)panel;
-    double f32 = side_of(p) == 1 ? 1 : cost_of(w, side_of(p)) / cost_of(w, 1);
+    /* tiles of few vectors of channels gain less than the count says */
+    bool is_short = w->channels < LEAST_VECTORS * p->loops->lanes;
+    double f32 = side_of(p) == 1 || is_short ? 1 : cost_of(w, side_of(p)) / cost_of(w, 1);
 
     return p->integer.amx || 0.5 * columns < f32 * (double)n;
 }
