@@ -68,6 +68,7 @@ EXTRA_DIST += \
 	%D%/measurements/2026-11-30-integers-channels.md \
 	%D%/measurements/2026-11-30-integers-rounding.md \
 	%D%/measurements/2026-11-30-integers-speed.md \
+	%D%/measurements/2026-11-30-one-image.md \
 	%D%/measurements/2026-11-30-parts.md \
 	%D%/measurements/2026-11-30-products.md \
 	%D%/measurements/2026-11-30-release.md \

@@ -24,6 +24,11 @@
 /* The length of sums up to which the cost of gathering a row matters. */
 #define SHORT_SUMS 64
 /*
+ * The maximum number of floats of a whose depth is one block: b is read once, and in the order of
+ * memory.
+ */
+#define MOST_WHOLE (4 * 1024)
+/*
  * The number of rows up to which a product is limited by reading the weights of b, so that weights
  * of BF16 or F16 take less time.
  */
@@ -46,6 +51,8 @@ static int64_t depth_of(const struct cpu_gemm *g)
     if (g->k == 0)
         return 1;
     if (g->k_line == 0 || g->k_line == g->k) {
+        if (g->m * g->k <= MOST_WHOLE)
+            return g->k;
         block = cut(g->k, cut(g->k, TILE_MOST_DEPTH));
         return block + (is_pairs && block % 2 && block < g->k);
     }
@@ -188,7 +195,7 @@ void cpu_gemm_plan(struct cpu_gemm *g, const struct cpu_loops *loops, unsigned t
     cut_tasks(g, loops, g->slots > 1 ? 4 * (int64_t)g->slots : 1);
     g->a_row = (g->depth + 15) / 16 * 16 + 16;
     g->brought = g->brought && g->m_line ? g->brought : 1;
-    g->a_floats = g->brought * loops->rows * g->a_row;
+    g->a_floats = g->brought * least(g->m, loops->rows) * g->a_row;
     if (g->form == CPU_GEMM_BF16_PAIRS)
         g->a_floats += g->a_floats / 2;
     g->sums_row = g->panel_block * g->panel;
@@ -407,7 +414,7 @@ static void multiply_pairs(const struct task *task, const struct place *place,
 {
     const struct cpu_gemm *g = task->run->plan;
     struct cpu_tile tile = *given;
-    float *to = task->a + task->run->loops->rows * g->a_row;
+    float *to = task->a + least(g->m, task->run->loops->rows) * g->a_row;
 
     tile.span = task->run->pairs->round(given, place->rows, to, g->a_row / 2);
     tile.spans = given->spans > 0;
