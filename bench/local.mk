@@ -191,5 +191,5 @@ bench: all bench-programs $(BENCH_PLUGINS)
 
 .PHONY: bench bench-programs clean-bench-plugins
 
-EXTRA_DIST += %D%/README.md %D%/beside-others.py %D%/mca.py %D%/peer-quantize.py \
+EXTRA_DIST += %D%/README.md %D%/beside-others.py %D%/mca.py %D%/peer-accuracy.py %D%/peer-quantize.py \
 	%D%/layers.py %D%/peer-runtime.py %D%/peer-torch.py %D%/peers.sh %D%/segments.py

@@ -66,6 +66,7 @@ EXTRA_DIST += \
 	%D%/measurements/2026-11-30-instruction-sets.md \
 	%D%/measurements/2026-11-30-integers-accuracy.md \
 	%D%/measurements/2026-11-30-integers-channels.md \
+	%D%/measurements/2026-11-30-integers-peers.md \
 	%D%/measurements/2026-11-30-integers-rounding.md \
 	%D%/measurements/2026-11-30-integers-speed.md \
 	%D%/measurements/2026-11-30-one-image.md \
