@@ -190,6 +190,8 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/window_file.h \
 	%D%/layers/window_place.c \
 	%D%/layers/window_place.h \
+	%D%/model/arrays.c \
+	%D%/model/arrays.h \
 	%D%/model/build.c \
 	%D%/model/call.c \
 	%D%/model/call.h \

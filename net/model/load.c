@@ -3,7 +3,7 @@
  * Loads weights from a file by layer name. Everything is read and checked against its blob before
  * the first blob is changed.
  */
-#define _POSIX_C_SOURCE 200809L
+#include "net/model/arrays.h"
 #include "net/model/halves.h"
 #include "net/model/ranges.h"
 #include "net/model/reread.h"
@@ -18,115 +18,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An array of the file: its layer, and its values. */
-struct array {
-    char *layer; /* the array's name up to the last slash */
-    int number;
-    const ferry_io_entry *entry;
-    ferry_blob *blob; /* the values; NULL: no layer uses the array */
-    bool half, used; /* its layers keep its dtype, F16 or BF16; a layer has got the values */
-    bool decided;    /* `half` is decided */
-    int next, last; /* the next array of the layer, or −1; of its first array: its last array */
-};
-
 struct loading {
     ferry_net *net;
     const char *path;
-    ferry_io *io;
-    struct array *arrays;
-    int count;
-    struct ferry__names layers; /* the first array of each layer */
-    ferry_proto *ranges; /* NULL: the file has no ranges, or the net does not use them */
-    struct ferry__reread *file; /* owns `io`; NULL: no parameter is read again */
+    struct ferry__arrays from;
+    ferry_proto *ranges;        /* NULL: the file has no ranges, or the net does not use them */
+    struct ferry__reread *file; /* owns `from.io`; NULL: no parameter is read again */
 };
-
-static int no_memory(const struct loading *l)
-{
-    return ferry_error_set(FERRY_ENOMEM, "%s: no memory", l->path);
-}
-
-/*
- * Splits "LAYER/i"; a layer's name may contain slashes. Returns 1, 0 for a name of another form,
- * FERRY_ENOMEM.
- */
-static int split_name(const ferry_io_entry *entry, struct array *out)
-{
-    const char *slash = strrchr(entry->name, '/');
-    char *end;
-    long number;
-
-    if (!slash || slash == entry->name)
-        return 0;
-    number = strtol(slash + 1, &end, 10);
-    if (end == slash + 1 || *end || number < 0 || number > 1000000)
-        return 0;
-    out->layer = strndup(entry->name, (size_t)(slash - entry->name));
-    if (!out->layer)
-        return FERRY_ENOMEM;
-    out->number = (int)number;
-    out->entry = entry;
-    return 1;
-}
-
-/* Adds the array at `count` to its layer's. */
-static int add_array(struct loading *l)
-{
-    struct array *a = &l->arrays[l->count];
-    int first = ferry__names_get(&l->layers, a->layer);
-
-    a->next = -1;
-    a->last = l->count;
-    if (first >= 0) {
-        l->arrays[l->arrays[first].last].next = l->count;
-        l->arrays[first].last = l->count;
-    }
-    l->count++;
-    return first >= 0 ? 0 : ferry__names_set(&l->layers, a->layer, l->count - 1, false);
-}
-
-static int list(struct loading *l)
-{
-    int64_t n, i;
-    int err = ferry_io_open(l->path, &l->io), is_one;
-
-    if (err)
-        return err;
-    n = ferry_io_entry_count(l->io);
-    l->arrays = calloc((size_t)n + 1, sizeof *l->arrays);
-    if (!l->arrays)
-        return no_memory(l);
-    for (i = 0; i < n; i++) {
-        const ferry_io_entry *entry;
-
-        err = ferry_io_entry_at(l->io, i, &entry);
-        if (err)
-            return err;
-        is_one = split_name(entry, &l->arrays[l->count]);
-        if (is_one < 0 || (is_one && add_array(l)))
-            return no_memory(l);
-    }
-    return 0;
-}
-
-static struct array *find(const struct loading *l, const char *layer, int number)
-{
-    int i = ferry__names_get(&l->layers, layer);
-
-    for (; i >= 0; i = l->arrays[i].next)
-        if (l->arrays[i].number == number)
-            return &l->arrays[i];
-    return NULL;
-}
-
-/* The number of blobs of a layer in the file. */
-static int blobs_of(const struct loading *l, const char *layer)
-{
-    int i = ferry__names_get(&l->layers, layer), n = 0;
-
-    for (; i >= 0; i = l->arrays[i].next)
-        n++;
-    return n;
-}
 
 /*
  * Whether the shapes are equal, or those of early Caffe with four axes: 1 × 1 × M × N matches M ×
@@ -177,7 +75,7 @@ static bool is_untouched(const ferry_net *net, const ferry_layer *layer, int i)
 static bool is_read_later(const struct loading *l, const ferry_layer *layer, int i,
                           const ferry_io_entry *entry)
 {
-    return i == 0 && ferry__reread_fits(l->net, l->io, entry, layer) &&
+    return i == 0 && ferry__reread_fits(l->net, l->from.io, entry, layer) &&
            is_untouched(l->net, layer, i);
 }
 
@@ -203,10 +101,10 @@ static bool stay_half(const struct loading *l, const ferry_layer *layer, int i,
 /* Reads a layer's arrays and checks them against its parameters; changes nothing. */
 static int read_layer(struct loading *l, const ferry_layer *layer)
 {
-    int n = blobs_of(l, layer->name), i, err;
+    int n, i, err = ferry__arrays_of(&l->from, layer, &n);
 
-    if (!n)
-        return 0;
+    if (err || !n)
+        return err;
     if (n != layer->n_params)
         return ferry_error_set(FERRY_ESHAPE,
                                "%s: layer \"%s\" has %d blobs, the net's has %d; to train these "
@@ -214,7 +112,7 @@ static int read_layer(struct loading *l, const ferry_layer *layer)
                                "layer",
                                l->path, layer->name, n, layer->n_params);
     for (i = 0; i < n; i++) {
-        struct array *a = find(l, layer->name, i);
+        struct ferry__array *a = ferry__arrays_find(&l->from, layer, i);
 
         if (!a)
             return ferry_error_set(FERRY_EFORMAT, "%s: layer \"%s\" has no blob %d", l->path,
@@ -229,7 +127,7 @@ static int read_layer(struct loading *l, const ferry_layer *layer)
         err = ferry_blob_create(layer->device, a->half ? a->entry->dtype : FERRY_F32, NULL,
                                 FERRY_UNSHAPED, &a->blob);
         if (!err)
-            err = ferry_io_read(l->io, a->entry, a->blob);
+            err = ferry_io_read(l->from.io, a->entry, a->blob);
         if (err)
             return err;
     }
@@ -251,7 +149,7 @@ static int read_all(struct loading *l)
  */
 static bool are_read(const struct loading *l)
 {
-    ferry_io_format format = ferry_io_get_format(l->io);
+    ferry_io_format format = ferry_io_get_format(l->from.io);
 
     return format == FERRY_IO_CAFFEMODEL || format == FERRY_IO_HDF5;
 }
@@ -260,7 +158,8 @@ static bool are_read(const struct loading *l)
  * Lets a parameter keep halves that were read, or those of its entry, which are then read from the
  * file when they are needed.
  */
-static int commit_halves(struct loading *l, const ferry_layer *layer, int i, const struct array *a)
+static int commit_halves(struct loading *l, const ferry_layer *layer, int i,
+                         const struct ferry__array *a)
 {
     struct ferry__net_param *p = &layer->params[i];
     ferry_blob *own = NULL;
@@ -283,7 +182,7 @@ static int commit_halves(struct loading *l, const ferry_layer *layer, int i, con
  * Sets a parameter to the values that were read: by their memory if nothing can refer to the
  * parameter's own and no other layer has got them, otherwise by a copy.
  */
-static int commit(struct loading *l, const ferry_layer *layer, int i, const struct array *a)
+static int commit(struct loading *l, const ferry_layer *layer, int i, const struct ferry__array *a)
 {
     const ferry_net *net = l->net;
     ferry_blob *to = layer->params[i].blob;
@@ -297,7 +196,8 @@ static int commit(struct loading *l, const ferry_layer *layer, int i, const stru
     return err;
 }
 
-static int commit_array(struct loading *l, const ferry_layer *layer, int i, const struct array *a)
+static int commit_array(struct loading *l, const ferry_layer *layer, int i,
+                        const struct ferry__array *a)
 {
     ferry_blob *to = layer->params[i].blob;
     int err = 0;
@@ -316,7 +216,7 @@ static int commit_layer(struct loading *l, ferry_layer *layer)
     int i, err = 0;
 
     for (i = 0; !err && i < layer->n_params; i++) {
-        struct array *a = find(l, layer->name, i);
+        struct ferry__array *a = ferry__arrays_find(&l->from, layer, i);
 
         if (!a)
             return 0;
@@ -338,7 +238,7 @@ static int check_whole(const struct loading *l)
         const ferry_layer *layer = &l->net->layers[i];
 
         for (k = 0; k < layer->n_params; k++)
-            if (layer->params[k].owner == i && !find(l, layer->name, k))
+            if (layer->params[k].owner == i && !ferry__arrays_find(&l->from, layer, k))
                 return ferry_error_set(
                     FERRY_ESHAPE,
                     "%s: it has no weights for layer \"%s\": it is a snapshot of another net",
@@ -378,11 +278,11 @@ static void name_file(const struct loading *l, struct names *out)
     const ferry_io_entry *entry;
     int64_t i;
 
-    for (i = 0; i < l->count; i++)
-        if (!l->arrays[i].number)
-            name(out, l->arrays[i].layer);
-    for (i = 0; !l->count && i < ferry_io_entry_count(l->io); i++)
-        if (!ferry_io_entry_at(l->io, i, &entry))
+    for (i = 0; i < l->from.count; i++)
+        if (!l->from.array[i].number)
+            name(out, l->from.array[i].layer);
+    for (i = 0; !l->from.count && i < ferry_io_entry_count(l->from.io); i++)
+        if (!ferry_io_entry_at(l->from.io, i, &entry))
             name(out, entry->name);
     end_names(out);
 }
@@ -391,7 +291,7 @@ static void name_file(const struct loading *l, struct names *out)
 static bool is_matched(const struct loading *l)
 {
     for (int i = 0; i < l->net->n_layers; i++)
-        if (l->net->layers[i].n_params && find(l, l->net->layers[i].name, 0))
+        if (l->net->layers[i].n_params && ferry__arrays_find(&l->from, &l->net->layers[i], 0))
             return true;
     return false;
 }
@@ -470,23 +370,25 @@ static int report(struct loading *l)
 
     free(net->lines);
     net->report = (ferry_net_load_report){ .struct_size = sizeof net->report };
-    net->lines = calloc((size_t)(net->n_layers + l->count + 1), sizeof *net->lines);
+    net->lines = calloc((size_t)(net->n_layers + l->from.count + 1), sizeof *net->lines);
     if (!net->lines)
-        return no_memory(l);
+        return ferry__load_no_memory(l->path);
     net->report.lines = net->lines;
     for (i = 0; i < net->n_layers; i++)
-        report_layer(net, &net->layers[i], find(l, net->layers[i].name, 0) != NULL);
-    for (i = 0; i < l->count; i++) {
+        report_layer(net, &net->layers[i],
+                     ferry__arrays_find(&l->from, &net->layers[i], 0) != NULL);
+    for (i = 0; i < l->from.count; i++) {
         char *name;
 
-        if (ferry__names_get(&l->layers, l->arrays[i].layer) != i ||
-            ferry__net_find_layer(net, l->arrays[i].layer) >= 0)
+        if (ferry__names_get(&l->from.layers, l->from.array[i].layer) != i ||
+            ferry__net_find_layer(net, l->from.array[i].layer) >= 0)
             continue;
-        ferry_log_write(FERRY_LOG_INFO, "Ignoring source layer %s", l->arrays[i].layer);
-        name = ferry__mem_copy(&net->arena, l->arrays[i].layer, strlen(l->arrays[i].layer));
+        ferry_log_write(FERRY_LOG_INFO, "Ignoring source layer %s", l->from.array[i].layer);
+        name = ferry__mem_copy(&net->arena, l->from.array[i].layer, strlen(l->from.array[i].layer));
         if (!name)
-            return no_memory(l);
-        add_line(net, name, FERRY_LOAD_UNUSED, blobs_of(l, l->arrays[i].layer));
+            return ferry__load_no_memory(l->path);
+        add_line(net, name, FERRY_LOAD_UNUSED,
+                 ferry__arrays_count(&l->from, l->from.array[i].layer));
     }
     return 0;
 }
@@ -500,7 +402,7 @@ static int read_ranges(struct loading *l)
     int err;
 
     if ((l->net->phase != FERRY_PHASE_TEST && !l->net->fake) ||
-        ferry_io_get_format(l->io) != FERRY_IO_CAFFEMODEL)
+        ferry_io_get_format(l->from.io) != FERRY_IO_CAFFEMODEL)
         return 0;
     err = ferry__ranges_read(l->net, l->path, &l->ranges);
     return err || !l->ranges ? err : ferry__ranges_check(l->net, l->ranges);
@@ -514,25 +416,18 @@ static int share_file(struct loading *l)
 {
     if (!l->net->reread)
         return 0;
-    l->file = ferry__reread_open(l->io, l->path);
-    return l->file ? 0 : no_memory(l);
+    l->file = ferry__reread_open(l->from.io, l->path);
+    return l->file ? 0 : ferry__load_no_memory(l->path);
 }
 
 static void end_loading(struct loading *l)
 {
-    int i;
-
     ferry_proto_close(l->ranges);
-    for (i = 0; i < l->count; i++) {
-        ferry_blob_destroy(l->arrays[i].blob);
-        free(l->arrays[i].layer);
-    }
-    free(l->arrays);
-    ferry__names_end(&l->layers);
+    ferry__arrays_end(&l->from);
     if (l->file)
         ferry__reread_leave(l->file);
     else
-        ferry_io_close(l->io);
+        ferry_io_close(l->from.io);
 }
 
 static int load(ferry_net *net, const char *weights, enum demand demand)
@@ -540,7 +435,7 @@ static int load(ferry_net *net, const char *weights, enum demand demand)
     struct loading l = { .net = net, .path = weights };
     int i, err;
 
-    err = list(&l);
+    err = ferry__arrays_open(&l.from, net, weights);
     if (!err && demand != ANYTHING)
         err = demand == WHOLE ? check_whole(&l) : check_matched(&l);
     if (!err)

@@ -213,6 +213,51 @@ static void layers_of_one_name_are_all_saved_or_refused(void)
     fx_end();
 }
 
+static void has_params_of(ferry_net *net, int layer, ferry_net *of, int of_layer)
+{
+    for (int i = 0; i < 2; i++) {
+        const ferry_blob *b = ferry_net_param_at(net, layer, i);
+        const float *x = ferry_blob_host_data(b);
+        const float *y = ferry_blob_host_data(ferry_net_param_at(of, of_layer, i));
+
+        CU_ASSERT_FATAL(x && y);
+        for (int64_t k = 0; k < ferry_blob_element_count(b); k++)
+            CU_ASSERT_EQUAL(x[k], y[k]);
+    }
+}
+
+/* One layer of the net takes the last of the file's, as in Caffe; two take the two, in order. */
+static void layers_of_one_name_are_loaded_in_order(void)
+{
+    const char *last = "input: 'x' input_shape { dim: 1 dim: 3 } layer { name: 'ip' "
+                       "type: 'InnerProduct' bottom: 'x' top: 'y' "
+                       "inner_product_param { num_output: 5 } }";
+    char more[1024];
+    ferry_net *net, *other;
+
+    dev = fx_device();
+    net = open_text(twins, 5);
+    FX_OK_FATAL(ferry_net_save(net, in_folder(formats[0].name), formats[0].format));
+    other = open_text(twins, 7);
+    FX_OK(ferry_net_load(other, path, NULL));
+    has_params_of(other, 1, net, 1);
+    has_params_of(other, 2, net, 2);
+    ferry_net_close(other);
+    other = open_text(last, 7);
+    FX_OK(ferry_net_load(other, path, NULL));
+    has_params_of(other, 1, net, 2);
+    ferry_net_close(other);
+    snprintf(more, sizeof more, "%s%s", twins,
+             "layer { name: 'ip' type: 'InnerProduct' bottom: 'y' top: 'z' "
+             "inner_product_param { num_output: 5 } }");
+    other = open_text(more, 7);
+    FX_FAILS(FERRY_ESHAPE, ferry_net_load(other, path, NULL));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "2 layers with the name \"ip\""));
+    ferry_net_close(other);
+    ferry_net_close(net);
+    fx_end();
+}
+
 static char heard[4096];
 
 static void hear(void *arg, int level, const char *line)
@@ -279,6 +324,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(the_definition_is_complete_except_layers_with_duplicate_names),
     FERRY_TEST(a_field_without_a_number_is_omitted_and_named),
     FERRY_TEST(layers_of_one_name_are_all_saved_or_refused),
+    FERRY_TEST(layers_of_one_name_are_loaded_in_order),
     FERRY_TEST(a_failed_save_keeps_the_old_file),
 };
 
