@@ -143,6 +143,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/winograd.h \
 	%D%/op/winograd_impl.h \
 	%D%/op/winograd_patch_impl.h \
+	%D%/op/winograd_plan.c \
 	%D%/op/winograd_planes.c \
 	%D%/op/winograd_planes.h \
 	%D%/op/winograd_planes_impl.h \

@@ -101,6 +101,8 @@ struct cpu_winograd {
                            * has one */
     int64_t v_row;        /* the number of floats from a tile's channels to those of the next
                            * tile */
+    int64_t u_point;      /* the number of floats from a point of a panel's weights to the next, of
+                           * tasks that transform weights */
 };
 
 /* A prepared operation. */

@@ -16,6 +16,11 @@ static inline int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+static inline int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 /* Rounds a number of floats up to whole cache lines. */
 static inline int64_t rounded(int64_t floats)
 {

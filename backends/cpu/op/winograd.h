@@ -18,6 +18,9 @@
 #define WINOGRAD_A 0.75f
 #define WINOGRAD_B 1.5f
 
+/* The number of taps of a kernel. */
+#define WINOGRAD_TAPS 9
+
 #define WINOGRAD_MOST_SIDE   4
 #define WINOGRAD_MOST_POINTS 36
 
