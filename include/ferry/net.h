@@ -148,10 +148,10 @@ typedef struct ferry_net_load_report {
 /**
  * Loads weights by layer name from a .caffemodel, .h5, .safetensors or .npz file (arrays LAYER/i);
  * several files may be loaded in turn. Several layers of one name get those of the file in order.
- * *report (may be NULL) lists layers without weights and unused entries. In TEST, ranges of a
- * .caffemodel (net_ranges.h) replace the net's by name; names that the net lacks are logged as
- * INFO. FERRY_ESHAPE, with both shapes, for a blob that does not match; FERRY_EIO, FERRY_EFORMAT. After a failure weights and ranges are as before.
- * F16 and BF16 may remain in their dtype (`weights` in net_info.h). [CopyTrainedLayersFrom]
+ * *report (may be NULL) lists layers without weights and unused entries. In TEST, a .caffemodel's
+ * ranges (net_ranges.h) replace the net's by name; other names are logged as INFO. FERRY_ESHAPE,
+ * with both shapes, for a blob that does not match; FERRY_EIO, FERRY_EFORMAT. After a failure
+ * weights and ranges are as before. F16 and BF16 may remain (net_info.h). [CopyTrainedLayersFrom]
  */
 FERRY_API int ferry_net_load(ferry_net *net, const char *weights,
                              const ferry_net_load_report **report);

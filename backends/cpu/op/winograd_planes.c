@@ -28,9 +28,9 @@
 
 bool cpu_winograd_planes_fit(const struct cpu_op *p, const struct cpu_window *w)
 {
-    if (!(p->op.math & FERRY_MATH_WINOGRAD_2) || p->op.params.window.axes != 2 ||
-        p->op.params.window.group != 1 || p->is_empty || w->channels < LEAST_CHANNELS ||
-        w->outputs < LEAST_CHANNELS || w->x[4] > 1 || w->y[4] > 1)
+    if (!(p->op.math & FERRY_MATH_WINOGRAD_2) ||
+        p->op.params.window.axes != 2 || p->op.params.window.group != 1 || p->is_empty ||
+        w->channels < LEAST_CHANNELS || w->outputs < LEAST_CHANNELS || w->x[4] > 1 || w->y[4] > 1)
         return false;
     for (int axis = 1; axis < 3; axis++)
         if (w->kernel[axis] != 3 || w->stride[axis] != 1 || w->dilation[axis] != 1 ||
@@ -39,8 +39,9 @@ bool cpu_winograd_planes_fit(const struct cpu_op *p, const struct cpu_window *w)
     return true;
 }
 
-struct cpu_winograd_planes
-cpu_winograd_planes_of(const struct cpu_op *p, const struct cpu_window *w, bool is_y, int64_t lines)
+struct cpu_winograd_planes cpu_winograd_planes_of(const struct cpu_op *p,
+                                                  const struct cpu_window *w, bool is_y,
+                                                  int64_t lines)
 {
     const int64_t *size = is_y ? w->out : w->in, *stride = is_y ? w->y : w->x;
     struct cpu_winograd_planes s = { .loops = p->loops,

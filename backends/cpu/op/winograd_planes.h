@@ -14,11 +14,11 @@
 /* Planes that are divided into tiles, and the sizes of a thread's buffers, in floats. */
 struct cpu_winograd_planes {
     const struct cpu_loops *loops;
-    int64_t size[2], pad[2];     /* of a plane, whose pixels of a line are contiguous */
-    int64_t image, row;          /* the strides of the images and of the lines of a plane */
-    int64_t lines, line;         /* tile lines of a plane, and tiles of a tile line */
+    int64_t size[2], pad[2];    /* of a plane, whose pixels of a line are contiguous */
+    int64_t image, row;         /* the strides of the images and of the lines of a plane */
+    int64_t lines, line;        /* tile lines of a plane, and tiles of a tile line */
     int64_t pitch, lines_floats; /* of the buffer of lines, and its size */
-    int64_t h_row;               /* from the tiles of a point to those of the next */
+    int64_t h_row;              /* from the tiles of a point to those of the next */
 };
 
 /* Whether the shape and the flags of a convolution, or of its gradient of weights, permit tiles. */
