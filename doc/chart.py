@@ -11,7 +11,8 @@ import re
 import sys
 
 # By the first cell of the table's head: (column, name in the chart, colour), ferry first.
-SHOWN = {"net": (("ferry, AVX-512", "ferry", "#2563a8"), ("OpenCV", "OpenCV", "#c97b1d"), ("ncnn", "ncnn", "#8a8f98")),
+SHOWN = {"net": (("ferry", "ferry", "#2563a8"), ("OpenCV", "OpenCV", "#c97b1d"),
+                 ("ONNX Runtime", "ONNX Runtime", "#3f8f5b"), ("OpenVINO", "OpenVINO", "#8a8f98"), ("ncnn", "ncnn", "#7f5ca8")),
          "model": (("ferry", "ferry", "#2563a8"), ("onnxruntime", "ONNX Runtime", "#3f8f5b"),
                    ("OpenVINO", "OpenVINO", "#8a8f98"))}
 BAR, GAP, LEFT, UNIT, TOP = 9, 8, 150, 105, 46
@@ -44,8 +45,8 @@ def main():
            "<text x=\"8\" y=\"16\" font-size=\"13\">Time of a forward pass, relative to ferry's (shorter is faster)"
            "</text>"]
     for i, (_, name, colour) in enumerate(shown):
-        out.append(f'<rect x="{LEFT + i * 110}" y="25" width="10" height="10" fill="{colour}"/>'
-                   f'<text x="{LEFT + 14 + i * 110}" y="34">{name}</text>')
+        out.append(f'<rect x="{LEFT + i * 104}" y="25" width="10" height="10" fill="{colour}"/>'
+                   f'<text x="{LEFT + 14 + i * 104}" y="34">{name}</text>')
     for i, row in enumerate(rows):
         top = TOP + i * group
         own = number(row[head.index(shown[0][0])])

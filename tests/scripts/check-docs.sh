@@ -196,7 +196,7 @@ fi
 
 # The numbers in the README's charts equal those in the measurements that it cites.
 charts_are_current() {
-    "${PYTHON:-python3}" doc/chart.py doc/measurements/2026-11-22-nets-beside-others.md | cmp - doc/beside-others.svg &&
+    "${PYTHON:-python3}" doc/chart.py doc/measurements/2026-11-30-nets-beside-others.md | cmp - doc/beside-others.svg &&
         "${PYTHON:-python3}" doc/chart.py doc/measurements/2026-11-29-onnx-models.md | cmp - doc/beside-onnx.svg
 }
 if command -v "${PYTHON:-python3}" >/dev/null 2>&1; then

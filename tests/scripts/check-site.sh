@@ -100,7 +100,7 @@ bad_examples_are_found() {
 }
 
 PAGES='index doc/quick-start doc/command-examples doc/caffe doc/training doc/coherence doc/formats api/c/ferry-blob.h
-    api/python/ferry doc/measurements/2026-11-22-nets-beside-others'
+    api/python/ferry doc/measurements/2026-11-30-nets-beside-others'
 
 # shown: takes a picture of each page and checks that it has several colours: the picture of a page
 # that is not drawn is small.
