@@ -85,7 +85,14 @@ class Net(Held):
         """Shares the memory of the parameters of another net's equally named layers."""
         lib.ferry_net_share(self._use(), source._use())
 
+    def close(self):
+        """Closes the net; its blobs stay valid. A second call has no effect."""
+        super().close()
+        self._ends = None
+
     # ---- contents --------------------------------------------------------------------------------
+
+    _ends = None  # the inputs and outputs that forward uses, which hold the net's handle
 
     def _borrowed(self, pointer):
         return Blob._over(Handle(pointer, None, (self._use(),)), part=True)
@@ -153,7 +160,10 @@ class Net(Held):
         reference to them is kept. The input's blob has no contents afterwards: reading it, or a pass that
         needs it, raises Lost until it is written or passed again. Earlier arrays of the blob's data become
         invalid."""
-        handle, have, shared = self._use(), self.inputs if inputs else {}, []
+        handle, shared = self._use(), []
+        if not self._ends:
+            self._ends = self.inputs, self.outputs
+        have, outputs = self._ends
         try:
             for name, values in inputs.items():
                 if name not in have:
@@ -169,7 +179,7 @@ class Net(Held):
         finally:
             for blob in shared:
                 blob._unshare()
-        return {name: blob._copy() for name, blob in self.outputs.items()}
+        return {name: blob._copy() for name, blob in outputs.items()}
 
     @property
     def loss(self):

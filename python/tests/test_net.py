@@ -184,6 +184,18 @@ def test_blobs_of_a_net_outlive_it(device, prototxt):
     assert np.array_equal(param.data, weight)
 
 
+def test_close_closes_a_net_that_has_run(device, prototxt):
+    net, closed = ferry.Net(device, prototxt), []
+    handle = net._handle
+    free, handle._free = handle._free, lambda pointer: (closed.append(pointer), free(pointer))
+    del handle
+    net.forward(data=np.ones((1, 4), "f4"))
+    net.forward(data=np.ones((2, 4), "f4"))
+    assert not closed
+    net.close()
+    assert closed
+
+
 def test_errors_name_their_cause(device, prototxt, tmp_path):
     net = ferry.Net(device, prototxt)
     with pytest.raises(ferry.InvalidArgument, match="no input 'dota', but data"):
