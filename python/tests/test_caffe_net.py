@@ -36,6 +36,16 @@ def expected(x=X, weight=WEIGHT):
     return 2 * np.maximum(x @ weight.T, 0)
 
 
+def test_a_last_layer_with_the_name_of_another_runs(tmp_path):
+    path = tmp_path / "net.prototxt"
+    path.write_text('input: "x" input_shape { dim: 1 dim: 2 } force_backward: true\n' + "".join(
+        f'layer {{ name: "same" type: "Power" bottom: "{x}" top: "{y}" power_param {{ scale: {scale} }} }}\n'
+        for x, y, scale in (("x", "y", 3), ("y", "z", 5))))
+    net = caffe.Net(str(path), caffe.TEST)
+    assert (net.forward(x=np.ones((1, 2), "f4"))["z"] == 15).all()
+    assert (net.backward(z=np.ones((1, 2), "f4"))["x"] == 15).all()
+
+
 def test_a_net_has_the_attributes_of_pycaffe(net):
     assert net.inputs == ["data"] and net.outputs == ["twice"]
     assert list(net.blobs) == net._blob_names == ["data", "ip", "relu", "twice"]

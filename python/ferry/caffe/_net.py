@@ -170,6 +170,10 @@ class Net:
             for fn in self._called[after]:
                 fn(i)
 
+    def _name(self, layer, end):
+        """The name of a layer, by number; None for the layer at that end of the net, since names may repeat."""
+        return None if layer == end else self._layer_names[layer]
+
     def _forward(self, start, end):
         """Runs layers `start` to `end`, by number; returns their loss."""
         self._move()
@@ -177,7 +181,7 @@ class Net:
         loss = 0
         for first, last in self._ranges(start, end, "before_forward", "after_forward"):
             with InterruptWaits(), self._views.working():
-                loss += self.ferry.forward_range(self._layer_names[first], self._layer_names[last])
+                loss += self.ferry.forward_range(self._name(first, 0), self._name(last, len(self.layers) - 1))
         return loss
 
     def _backward(self, start, end):
@@ -186,7 +190,7 @@ class Net:
             self.reshape()
         for first, last in self._ranges(start, end, "before_backward", "after_backward"):
             with InterruptWaits(), self._views.working():
-                self.ferry.backward(self._layer_names[first], self._layer_names[last])
+                self.ferry.backward(self._name(first, len(self.layers) - 1), self._name(last, 0))
 
     def _fill(self, given, names, diff):
         if set(given) != set(names):
