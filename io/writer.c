@@ -334,7 +334,7 @@ static int noted(ferry_io_writer *w, int err)
     return err;
 }
 
-/* The array that expects values, and the bytes that its data or diff lacks; NULL: there is none. */
+/* The array that expects values, or NULL, and the bytes that its data or diff lacks. */
 static const struct ferry__out_array *expected(const ferry_io_writer *w, uint64_t *left)
 {
     const struct ferry__out_array *array = w->begun ? w->current : w->first;

@@ -85,7 +85,7 @@ static bool begins(const struct ferry__arrays *a, int first, int i)
     return i != first && a->array[i].number == 0 && a->array[first].number == 0;
 }
 
-/* The first array of the next layer of the same name; −1: there is none. */
+/* The first array of the next layer of the same name, or −1. */
 static int next_start(const struct ferry__arrays *a, int start)
 {
     int i = a->array[start].next;

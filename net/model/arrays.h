@@ -36,8 +36,7 @@ struct ferry__arrays {
     struct ferry__array *array;
     int count;
     struct ferry__names layers; /* the first array of each layer */
-    int *
-        start; /* by the index of the net's layers: the first of its arrays, or a negative number */
+    int *start; /* by the index of a layer of the net: its first array, or a negative number */
 };
 
 /* Opens the file and lists its arrays; `path` must remain valid. After an error, end it as well. */

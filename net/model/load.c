@@ -20,7 +20,6 @@
 
 struct loading {
     ferry_net *net;
-    const char *path;
     struct ferry__arrays from;
     ferry_proto *ranges;        /* NULL: the file has no ranges, or the net does not use them */
     struct ferry__reread *file; /* owns `from.io`; NULL: no parameter is read again */
@@ -57,7 +56,7 @@ static int misfit(const struct loading *l, const ferry_layer *layer, int i,
         FERRY_ESHAPE,
         "%s: blob %d of layer \"%s\" is %s, the net's is %s; to train these parameters from their "
         "fillers instead of copying them, rename the layer",
-        l->path, i, layer->name, have, want);
+        l->from.path, i, layer->name, have, want);
 }
 
 /*
@@ -110,12 +109,12 @@ static int read_layer(struct loading *l, const ferry_layer *layer)
                                "%s: layer \"%s\" has %d blobs, the net's has %d; to train these "
                                "parameters from their fillers instead of copying them, rename the "
                                "layer",
-                               l->path, layer->name, n, layer->n_params);
+                               l->from.path, layer->name, n, layer->n_params);
     for (i = 0; i < n; i++) {
         struct ferry__array *a = ferry__arrays_find(&l->from, layer, i);
 
         if (!a)
-            return ferry_error_set(FERRY_EFORMAT, "%s: layer \"%s\" has no blob %d", l->path,
+            return ferry_error_set(FERRY_EFORMAT, "%s: layer \"%s\" has no blob %d", l->from.path,
                                    layer->name, i);
         if (!shapes_fit(a->entry, layer->params[i].blob))
             return misfit(l, layer, i, a->entry);
@@ -242,7 +241,7 @@ static int check_whole(const struct loading *l)
                 return ferry_error_set(
                     FERRY_ESHAPE,
                     "%s: it has no weights for layer \"%s\": it is a snapshot of another net",
-                    l->path, layer->name);
+                    l->from.path, layer->name);
     }
     return 0;
 }
@@ -316,7 +315,7 @@ static int check_matched(const struct loading *l)
     return ferry_error_set(
         FERRY_ESHAPE,
         "%s: weights of another net: it has %s; the layers of this net with parameters are %s",
-        l->path, has.count ? has.text : "none", wants.text);
+        l->from.path, has.count ? has.text : "none", wants.text);
 }
 
 /* ---- the report ------------------------------------------------------------------------------ */
@@ -358,7 +357,7 @@ static void log_skipped(const struct loading *l)
         ferry_log_write(FERRY_LOG_WARN,
                         "ferry: %s: %d of %d layers got weights, the others keep their values; %d "
                         "layers of the file are not in the net (FERRY_LOG=info names them)",
-                        l->path, counts[FERRY_LOAD_DONE],
+                        l->from.path, counts[FERRY_LOAD_DONE],
                         counts[FERRY_LOAD_DONE] + counts[FERRY_LOAD_NONE],
                         counts[FERRY_LOAD_UNUSED]);
 }
@@ -372,7 +371,7 @@ static int report(struct loading *l)
     net->report = (ferry_net_load_report){ .struct_size = sizeof net->report };
     net->lines = calloc((size_t)(net->n_layers + l->from.count + 1), sizeof *net->lines);
     if (!net->lines)
-        return ferry__load_no_memory(l->path);
+        return ferry__load_no_memory(l->from.path);
     net->report.lines = net->lines;
     for (i = 0; i < net->n_layers; i++)
         report_layer(net, &net->layers[i],
@@ -386,7 +385,7 @@ static int report(struct loading *l)
         ferry_log_write(FERRY_LOG_INFO, "Ignoring source layer %s", l->from.array[i].layer);
         name = ferry__mem_copy(&net->arena, l->from.array[i].layer, strlen(l->from.array[i].layer));
         if (!name)
-            return ferry__load_no_memory(l->path);
+            return ferry__load_no_memory(l->from.path);
         add_line(net, name, FERRY_LOAD_UNUSED,
                  ferry__arrays_count(&l->from, l->from.array[i].layer));
     }
@@ -404,7 +403,7 @@ static int read_ranges(struct loading *l)
     if ((l->net->phase != FERRY_PHASE_TEST && !l->net->fake) ||
         ferry_io_get_format(l->from.io) != FERRY_IO_CAFFEMODEL)
         return 0;
-    err = ferry__ranges_read(l->net, l->path, &l->ranges);
+    err = ferry__ranges_read(l->net, l->from.path, &l->ranges);
     return err || !l->ranges ? err : ferry__ranges_check(l->net, l->ranges);
 }
 
@@ -416,8 +415,8 @@ static int share_file(struct loading *l)
 {
     if (!l->net->reread)
         return 0;
-    l->file = ferry__reread_open(l->from.io, l->path);
-    return l->file ? 0 : ferry__load_no_memory(l->path);
+    l->file = ferry__reread_open(l->from.io, l->from.path);
+    return l->file ? 0 : ferry__load_no_memory(l->from.path);
 }
 
 static void end_loading(struct loading *l)
@@ -432,7 +431,7 @@ static void end_loading(struct loading *l)
 
 static int load(ferry_net *net, const char *weights, enum demand demand)
 {
-    struct loading l = { .net = net, .path = weights };
+    struct loading l = { .net = net };
     int i, err;
 
     err = ferry__arrays_open(&l.from, net, weights);

@@ -62,8 +62,8 @@ int net_open(const struct net_request *r, ferry_runtime **out_rt, ferry_net **ou
 int net_open_on(const struct net_request *r, ferry_device *dev, ferry_net **out);
 
 /*
- * The input of that name, borrowed from the net; NULL, after reporting it as an error of `option`
- * ("--input"), if a layer computes it and if there is none.
+ * The input of that name, borrowed from the net. NULL, after an error of `option` ("--input"): the
+ * net lacks the name, or a layer computes it.
  */
 ferry_blob *net_input(ferry_net *net, const char *name, const char *option);
 

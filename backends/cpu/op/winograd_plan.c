@@ -4,8 +4,6 @@
 
 #include "op.h"
 
-#include <string.h>
-
 /* The number of rows of a product that take as long as loading a row of weights into the cache. */
 #define ROWS_PER_WEIGHT 20
 /*
