@@ -39,7 +39,8 @@ struct striker {
     void *queue, *block;
     bool alone;      /* no other thread uses the queue */
     uint64_t copies; /* in each direction */
-    timer_t timer;   /* interrupts the thread */
+    bool disturbed;  /* by the timer, which interrupts the thread */
+    timer_t timer;
 };
 
 static double now(void)
@@ -50,10 +51,60 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+#define MOMENT 20000 /* nanoseconds */
+
+/*
+ * The timer is started again at the end of each pause: a periodic timer would expire during the
+ * pause, and on a busy machine the thread would do nothing but pause.
+ */
+static void start_timer(const struct striker *s)
+{
+    const struct itimerspec once = { { 0, 0 }, { 0, 3 * MOMENT } };
+
+    timer_settime(s->timer, 0, &once, NULL);
+}
+
+/* A moment without the timer, which would keep a processor busy during a long wait. */
+static void rest(const struct striker *s)
+{
+    const struct itimerspec never = { { 0, 0 }, { 0, 0 } };
+    const struct timespec millisecond = { 0, 1000000 };
+
+    if (s->disturbed)
+        timer_settime(s->timer, 0, &never, NULL);
+    nanosleep(&millisecond, NULL);
+    if (s->disturbed)
+        start_timer(s);
+}
+
+static void pause_here(int number, siginfo_t *info, void *context)
+{
+    const struct timespec moment = { 0, MOMENT };
+    int saved = errno;
+
+    (void)number, (void)context;
+    nanosleep(&moment, NULL);
+    start_timer(info->si_value.sival_ptr);
+    errno = saved;
+}
+
+/* Interrupts the calling thread again and again, until the timer is deleted. */
+static bool disturb(struct striker *s)
+{
+    struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGNAL };
+
+    event.sigev_value.sival_ptr = s;
+    event.sigev_notify_thread_id = gettid();
+    if (timer_create(CLOCK_MONOTONIC, &event, &s->timer) != 0)
+        return false;
+    start_timer(s);
+    return true;
+}
+
 /* With a time limit, because an event after lost work is never done. */
 static void wait_for(struct striker *s)
 {
-    double deadline = now() + PATIENCE;
+    double begin = now();
     void *event = NULL;
     int done;
 
@@ -61,10 +112,13 @@ static void wait_for(struct striker *s)
         return;
     kit_ok(kit.ops.event_record(kit.dev, s->queue, &event), "event_record");
     while ((done = kit.ops.event_query(kit.dev, event)) == 0) {
-        if (now() > deadline)
+        if (now() > begin + PATIENCE)
             kit_fail("thread %u: an event is not done after %d s: work was lost", s->number,
                      PATIENCE);
-        sched_yield();
+        if (now() > begin + SECONDS)
+            rest(s);
+        else
+            sched_yield();
     }
     if (done < 0)
         kit_ok(done, "event_query");
@@ -108,57 +162,19 @@ static void strike(struct striker *s, unsigned round)
                  s->number, back[0], sent[0]);
 }
 
-#define MOMENT 20000 /* nanoseconds */
-
-/*
- * The timer is started again at the end of each pause: a periodic timer would expire during the
- * pause, and on a busy machine the thread would do nothing but pause.
- */
-static void start_timer(const struct striker *s)
-{
-    const struct itimerspec once = { { 0, 0 }, { 0, 3 * MOMENT } };
-
-    timer_settime(s->timer, 0, &once, NULL);
-}
-
-static void pause_here(int number, siginfo_t *info, void *context)
-{
-    const struct timespec moment = { 0, MOMENT };
-    int saved = errno;
-
-    (void)number, (void)context;
-    nanosleep(&moment, NULL);
-    start_timer(info->si_value.sival_ptr);
-    errno = saved;
-}
-
-/* Interrupts the calling thread again and again, until the timer is deleted. */
-static bool disturb(struct striker *s)
-{
-    struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGNAL };
-
-    event.sigev_value.sival_ptr = s;
-    event.sigev_notify_thread_id = gettid();
-    if (timer_create(CLOCK_MONOTONIC, &event, &s->timer) != 0)
-        return false;
-    start_timer(s);
-    return true;
-}
-
 static void *work(void *arg)
 {
     struct striker *s = arg;
     double begin;
-    bool disturbed;
 
     pthread_barrier_wait(&together);
-    disturbed = disturb(s);
+    s->disturbed = disturb(s);
     begin = now();
     for (unsigned round = 0; now() < begin + (round < ENOUGH ? MOST_SECONDS : SECONDS); round++) {
         strike(s, round);
         allocate_and_free(s);
     }
-    if (disturbed)
+    if (s->disturbed)
         timer_delete(s->timer);
     return NULL;
 }
