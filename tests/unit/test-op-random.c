@@ -293,11 +293,15 @@ static uint64_t least_own(struct trying what, uint64_t n)
     return what.kind == FERRY_OP_STRIDED_COPY ? n / 2 : n * 19 / 20;
 }
 
-/* The number of operations of one kind: `quick` with FERRY_TEST_QUICK. */
+/* The number of operations of one kind: `quick` with FERRY_TEST_QUICK, and half in the shortest run. */
 static uint64_t operations_of_a_kind(uint64_t quick)
 {
-    uint64_t usual = ferry_test_is_slow() ? 10 : getenv("FERRY_TEST_QUICK") ? quick : 100;
+    uint64_t usual = getenv("FERRY_TEST_QUICK") ? quick : 100;
 
+    if (ferry_test_is_slow())
+        usual = 10;
+    else if (ferry_test_is_shortest())
+        usual = quick / 2;
     return om_number_of("FERRY_TEST_OPS", usual);
 }
 
@@ -314,8 +318,7 @@ static int try_many(ferry_device *dev, struct trying what, uint64_t n, struct ta
 
 static int try_enough(ferry_device *dev, struct trying what)
 {
-    uint64_t quick = what.halves && ferry_test_is_shortest() ? 2 : 1, did;
-    uint64_t n = operations_of_a_kind((ferry_test_has_options() ? 10 : 40) / quick);
+    uint64_t n = operations_of_a_kind(ferry_test_has_options() ? 10 : 40), did;
     struct tally tally = { 0 };
     int bad = try_many(dev, what, n, &tally);
 
@@ -433,7 +436,7 @@ static void halves_beyond_the_binding_limit_are_computed_per_image(void)
         kinds += tally.by_images > 0;
     }
     CU_ASSERT_EQUAL(bad, 0);
-    CU_ASSERT(kinds >= (ferry_test_is_slow() ? 5 : 20));
+    CU_ASSERT(kinds >= (ferry_test_is_slow() ? 5 : ferry_test_is_shortest() ? 15 : 20));
     fx_end();
 }
 
