@@ -156,7 +156,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/workers.h
 backends_ferry_cpu_la_CPPFLAGS = $(PLUGIN_CPPFLAGS) -I$(top_srcdir) $(AVXVNNI_CPPFLAGS) $(AMX_CPPFLAGS) \
 	-DCPU_BLAS_SONAME='"$(OPENBLAS_SONAME)"'
-backends_ferry_cpu_la_CFLAGS = $(PLUGIN_CFLAGS) $(OPENBLAS_CFLAGS)
+backends_ferry_cpu_la_CFLAGS = $(PLUGIN_CFLAGS) $(KERNEL_CFLAGS) $(OPENBLAS_CFLAGS)
 backends_ferry_cpu_la_LDFLAGS = $(PLUGIN_LINK_FLAGS)
 backends_ferry_cpu_la_LIBADD = -ldl -lpthread -lm
 endif

@@ -293,7 +293,7 @@ static uint64_t least_own(struct trying what, uint64_t n)
     return what.kind == FERRY_OP_STRIDED_COPY ? n / 2 : n * 19 / 20;
 }
 
-/* The number of operations of one kind: `quick` with FERRY_TEST_QUICK, and half in the shortest run. */
+/* The number of operations of one kind: `quick` with FERRY_TEST_QUICK, half in the shortest run. */
 static uint64_t operations_of_a_kind(uint64_t quick)
 {
     uint64_t usual = getenv("FERRY_TEST_QUICK") ? quick : 100;
