@@ -29,16 +29,25 @@ class File(Held, Mapping):
     the format. Opening reads only headers, and needs no device.
 
     file["conv1/0"] is a new array with the values; bfloat16 becomes float32, exactly. `blob` reads an array
-    onto a device. If several arrays have one name, the name refers to the first. Any thread may
-    use the file."""
+    onto a device. If several arrays have one name, as in a caffemodel with layers of one name, the first has the
+    name, the second the name with "#2", and so on. Any thread may use the file."""
 
     def __init__(self, path):
         self._handle = Handle(out_pointer(lib.ferry_io_open, text(path)), lib.ferry_io_close)
         self._lock = threading.Lock()
         self._at = {}
+        counts = {}
         for i in range(lib.ferry_io_entry_count(self._handle)):
             pointer = out_pointer(lib.ferry_io_entry_at, self._handle, i)
-            self._at.setdefault(string(_abi.IoEntry.from_address(pointer).name), pointer)
+            self._at[self._free_key(string(_abi.IoEntry.from_address(pointer).name), counts)] = pointer
+
+    def _free_key(self, name, counts):
+        """The name, or with "#2", "#3" … if it is a key already. `counts` has the last number of each name."""
+        key = name
+        while key in self._at:
+            counts[name] = counts.get(name, 1) + 1
+            key = f"{name}#{counts[name]}"
+        return key
 
     def _find(self, name):
         """The handle and the entry; the handle keeps the entry valid."""
@@ -71,7 +80,7 @@ class File(Held, Mapping):
         return blob
 
     def entry(self, name):
-        """An array's Entry."""
+        """An array's Entry; its `name` is that in the file, without "#2"."""
         _handle, entry = self._find(name)
         return _entry(entry)
 

@@ -69,6 +69,20 @@ def test_a_malformed_file_is_an_error_that_names_it(tmp_path):
         ferry.open(path)
 
 
+def test_arrays_of_layers_of_one_name_are_all_listed(tmp_path):
+    written = [{"ip/0": np.full((2, 3), i, "f4"), "ip/1": np.full(2, i, "f4")} for i in range(3)]
+    for i, arrays in enumerate(written):
+        ferry.save(tmp_path / f"{i}.caffemodel", arrays)
+    path = tmp_path / "all.caffemodel"  # the concatenation of messages has the layers of all of them
+    path.write_bytes(b"".join((tmp_path / f"{i}.caffemodel").read_bytes() for i in range(3)))
+    with ferry.open(path) as file:
+        assert list(file) == ["ip/0", "ip/1", "ip/0#2", "ip/1#2", "ip/0#3", "ip/1#3"]
+        for i, suffix in enumerate(["", "#2", "#3"]):
+            for name, array in written[i].items():
+                assert np.array_equal(file[name + suffix], array)
+                assert file.entry(name + suffix).name == name
+
+
 @pytest.mark.parametrize("name", ["a.npz", "a.safetensors", "a.h5"])
 def test_arrays_are_written_and_read_back(tmp_path, device, name):
     arrays = {name: array for name, array in ARRAYS.items() if name in "wb"}
