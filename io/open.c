@@ -4,6 +4,7 @@
  * formats.
  */
 #define _POSIX_C_SOURCE 200809L
+#include "common/wire.h"
 #include "foreign.h"
 #include "hdf5_family.h"
 #include "foreign_proto.h"
@@ -15,6 +16,8 @@
 
 /* The memory for names and shapes is limited to twice the file's size plus this number. */
 #define ARENA_SLACK (48u * 1024 * 1024)
+
+#define SHORT 128 /* a caffemodel has a layer within this many bytes */
 
 static const struct ferry__io_reader *const readers[] = {
     &ferry__npy_reader,         &ferry__torch_reader,   &ferry__npz_reader,
@@ -79,8 +82,29 @@ static bool is_text(const struct ferry__io_file *file)
     return true;
 }
 
+/* Whether the file ends within, or just after, a net's name, with which a caffemodel begins. */
+static bool is_cut_net(const struct ferry__io_file *file)
+{
+    const unsigned char *at = file->bytes, *end = at + file->size;
+    struct ferry__field field;
+    bool cut = ferry__take_field(&at, end, &field) || end - at < 2;
+
+    if (file->size < 3)
+        return field.number < 2;
+    for (uint64_t i = 2; i < file->size && i < 2u + file->bytes[1]; i++)
+        if (file->bytes[i] < ' ')
+            return false;
+    return file->size < SHORT && cut && field.number == 1 && field.type == FERRY__WIRE_BYTES;
+}
+
 static int unknown_format(const struct ferry__io_file *file)
 {
+    if (is_cut_net(file))
+        return ferry_error_set(FERRY_EFORMAT,
+                               "%s: format at byte 0: too short for a file of weights: it ends at "
+                               "byte %llu%s",
+                               file->path, (unsigned long long)file->size,
+                               is_text(file) ? ", and may be text" : "");
     if (is_text(file))
         return ferry_error_set(
             FERRY_EFORMAT, "%s: format at byte 0: is text; weights are binary files", file->path);

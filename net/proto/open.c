@@ -23,6 +23,38 @@ static bool has_control_character(const struct ferry__proto_file *source)
     return false;
 }
 
+/*
+ * Whether the bytes are blanks, or have the colon or the bracket of a text's field, or a comment,
+ * after the first two, which may be the tag and the length of a name.
+ */
+static bool has_text(const struct ferry__proto_file *source)
+{
+    size_t i = 0;
+
+    while (i < source->size &&
+           (source->bytes[i] == ' ' || (source->bytes[i] >= '\t' && source->bytes[i] <= '\r')))
+        i++;
+    if (i == source->size)
+        return true;
+    for (const char *mark = ":{<#"; *mark && source->size > 2; mark++)
+        if (memchr(source->bytes + 2, *mark, source->size - 2))
+            return true;
+    return false;
+}
+
+/*
+ * A binary file has a control character near its beginning; the first bytes of a caffemodel may
+ * have none, and end within its first field.
+ */
+static bool is_binary(const struct ferry__proto_file *source,
+                      const struct ferry__proto_message *type)
+{
+    bool whole = false;
+
+    return ferry__proto_is_wire(type, source->bytes, source->size, &whole) &&
+           ((whole && has_control_character(source)) || !has_text(source));
+}
+
 static int parse_text(const struct ferry__proto_file *source, const ferry_proto_options *options,
                       ferry_proto *root)
 {
@@ -52,7 +84,7 @@ static int read_source(const struct ferry__proto_file *source,
 
     if (err)
         return err;
-    if (has_control_character(source) && ferry__proto_is_wire(type, source->bytes, source->size)) {
+    if (is_binary(source, type)) {
         root->document->form = FERRY_PROTO_BINARY;
         root->document->mapped_size = source->mapping ? source->size : 0;
         err = ferry__proto_from_wire(root, source->bytes, source->size);

@@ -11,8 +11,12 @@
  */
 int ferry__proto_from_wire(ferry_proto *root, const void *bytes, size_t size);
 
-/* Whether the bytes begin with a complete known field of that message type. */
-bool ferry__proto_is_wire(const struct ferry__proto_message *type, const void *bytes, size_t size);
+/*
+ * Whether the bytes begin with a field of that message type. *out_whole: the field ends within the
+ * bytes.
+ */
+bool ferry__proto_is_wire(const struct ferry__proto_message *type, const void *bytes, size_t size,
+                          bool *out_whole);
 
 /* The destination of a message's binary form. */
 struct ferry__proto_sink {

@@ -284,15 +284,17 @@ int ferry__proto_from_wire(ferry_proto *root, const void *bytes, size_t size)
     return read_message(&w);
 }
 
-bool ferry__proto_is_wire(const struct ferry__proto_message *type, const void *bytes, size_t size)
+bool ferry__proto_is_wire(const struct ferry__proto_message *type, const void *bytes, size_t size,
+                          bool *out_whole)
 {
     const unsigned char *at = bytes, *end = at + size;
     const struct ferry__proto_field *field;
     struct ferry__field piece;
 
-    if (size == 0 || ferry__take_field(&at, end, &piece))
+    if (size == 0)
         return false;
-    field = ferry__proto_field_numbered(type, piece.number, "");
+    *out_whole = !ferry__take_field(&at, end, &piece);
+    field = piece.number ? ferry__proto_field_numbered(type, piece.number, "") : NULL;
     return field && (piece.type == wire_type_of(field->kind) ||
                      (piece.type == FERRY__WIRE_BYTES && ferry__proto_repeats(field)));
 }

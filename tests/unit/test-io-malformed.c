@@ -150,6 +150,28 @@ static void malformed_nets_are_named(void)
     check_wrong(BYTES("\x0a\1n\xa2\6\4\x0a\x02x\0"), FERRY_EFORMAT, "contains a NUL byte");
 }
 
+/* Nets with names of 1 to 60 bytes: their lengths are control characters, blanks or printable. */
+static void a_caffemodel_cut_before_its_first_layer_is_called_too_short(void)
+{
+    static const char name[61] = "a_net_with_a_name_that_has_up_to_sixty_characters_and_no_mo";
+
+    for (size_t length = 1; length < sizeof name - 1; length++) {
+        struct msg net = { .size = 0 };
+        char says[64];
+
+        put_bytes(&net, 1, name, length);
+        put_bytes(&net, 100, "\x0a\1d", 3);
+        for (size_t size = 1; size <= 3 + length; size++) {
+            snprintf(says, sizeof says,
+                     "bad: format at byte 0: too short for a file of weights: "
+                     "it ends at byte %zu",
+                     size);
+            check_wrong(net.at, size, FERRY_EFORMAT, says);
+        }
+    }
+    check_wrong(BYTES("\xa2"), FERRY_EFORMAT, "too short");
+}
+
 static void files_without_arrays_are_refused(void)
 {
     ferry_io *io = NULL;
@@ -207,9 +229,13 @@ static void truncation_at_every_byte_is_found(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(malformed_npy_is_named),           FERRY_TEST(malformed_safetensors_are_named),
-    FERRY_TEST(deeply_nested_json_is_refused),    FERRY_TEST(malformed_nets_are_named),
-    FERRY_TEST(files_without_arrays_are_refused), FERRY_TEST(truncation_at_every_byte_is_found),
+    FERRY_TEST(malformed_npy_is_named),
+    FERRY_TEST(malformed_safetensors_are_named),
+    FERRY_TEST(deeply_nested_json_is_refused),
+    FERRY_TEST(malformed_nets_are_named),
+    FERRY_TEST(files_without_arrays_are_refused),
+    FERRY_TEST(truncation_at_every_byte_is_found),
+    FERRY_TEST(a_caffemodel_cut_before_its_first_layer_is_called_too_short),
 };
 
 int main(int argc, char **argv)

@@ -229,6 +229,40 @@ static void malformed_data_are_named(void)
     }
 }
 
+/* Also if neither the length of the name nor the piece is a control character. */
+static void a_piece_of_a_net_is_not_called_a_text(void)
+{
+    static const char name[61] = "a_net_with_a_name_that_has_up_to_sixty_characters_and_no_mo";
+
+    for (size_t length = 1; length < sizeof name - 1; length++) {
+        struct msg net = { .size = 0 }, piece;
+
+        put_bytes(&net, 1, name, length);
+        put_bytes(&net, 100, "\x0a\1d", 3);
+        piece = net;
+        for (piece.size = 3; piece.size < 2 + length; piece.size++)
+            check_malformed(&piece,
+                            "t.caffemodel: NetParameter.name (field 1) at byte 0: the value "
+                            "runs past the end");
+        piece.size = 3 + length;
+        check_malformed(&piece, "a varint runs past the end");
+    }
+}
+
+static void a_short_text_is_not_called_binary(void)
+{
+    static const char *const texts[] = { "\n\n",        "\n\t\n",       "\n # a net",
+                                         "\nname: 'x'", "\nlayer {\n}", "\nlayer<>" };
+
+    for (size_t i = 0; i < FERRY_TEST_COUNT(texts); i++) {
+        ferry_proto *p = wire_of("NetParameter", texts[i], strlen(texts[i]));
+
+        CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+        CU_ASSERT_EQUAL(ferry_proto_get_form(p), FERRY_PROTO_TEXT);
+        ferry_proto_close(p);
+    }
+}
+
 static void a_truncated_message_is_an_error_or_a_shorter_message(void)
 {
     ferry_proto *net =
@@ -482,6 +516,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(unknown_fields_are_noted_once),
     FERRY_TEST(the_number_of_notes_is_limited),
     FERRY_TEST(malformed_data_are_named),
+    FERRY_TEST(a_piece_of_a_net_is_not_called_a_text),
+    FERRY_TEST(a_short_text_is_not_called_binary),
     FERRY_TEST(a_truncated_message_is_an_error_or_a_shorter_message),
     FERRY_TEST(blobs_are_not_read_from_the_file),
     FERRY_TEST(dropped_data_are_added_again),
