@@ -136,7 +136,7 @@ int ferry__program_value_like(struct ferry__program *p, int value)
     v->blob = NULL;
     v->index = -1;
     v->within = -1;
-    v->pinned = v->own = v->plain = v->last = false;
+    v->pinned = v->seen = v->own = v->plain = v->last = false;
     return p->n_values - 1;
 }
 

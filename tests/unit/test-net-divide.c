@@ -218,6 +218,34 @@ static void values_of_a_division_have_memory_for_its_sub_batches(void)
     fx_end();
 }
 
+/* Layout copies of what the program sets are such values: the first item copies "x". */
+static void copies_of_visible_blobs_have_memory_for_its_sub_batches(void)
+{
+    const struct ferry__program *p;
+    ferry_net *net = NULL;
+    int copies = 0;
+
+    if (!has_chains())
+        return;
+    FX_OK_FATAL(open_net(NULL, &net));
+    set_images(net, 0, 22);
+    FX_OK(ferry_net_forward(net, NULL));
+    p = program_of(net);
+    for (int i = 0; i < p->n_items; i++) {
+        const struct ferry__item *item = &p->items[i];
+        const struct ferry__value *v = &p->values[ferry__value_root(p, item->out[0].value)];
+
+        if (!item->border || !item->division || v->blob)
+            continue;
+        copies++;
+        CU_ASSERT_FALSE(v->seen);
+        CU_ASSERT_EQUAL(v->division, item->division);
+    }
+    CU_ASSERT(copies > 0);
+    ferry_net_close(net);
+    fx_end();
+}
+
 /*
  * A chain writes images of the division's result while another one still reads those of its input,
  * so that the two must not share memory. The bits of MVN depend on the batch.
@@ -536,6 +564,7 @@ static void a_failure_ends_its_chain_and_names_the_run(void)
 static const ferry_test_case nets[] = {
     FERRY_TEST(a_divided_batch_has_the_bits_of_single_images),
     FERRY_TEST(values_of_a_division_have_memory_for_its_sub_batches),
+    FERRY_TEST(copies_of_visible_blobs_have_memory_for_its_sub_batches),
     FERRY_TEST(what_a_division_reads_and_writes_lives_as_long_as_it),
     FERRY_TEST(a_kept_blob_has_all_images),
     FERRY_TEST(a_pass_overwrites_a_lost_blob),
