@@ -239,8 +239,8 @@ static int read_current(const char *folder, char name[32])
     err = ferry__leveldb_file_read(&file, 0, name, size);
     name[size] = 0;
     ferry__leveldb_file_close(&file);
-    if (!err && (size < 2 || name[size - 1] != '\n' || strlen(name) != size ||
-                 strncmp(name, "MANIFEST-", 9) != 0 || strchr(name, '/')))
+    if (!err && (strncmp(name, "MANIFEST-", 9) != 0 || name[size - 1] != '\n' ||
+                 strlen(name) != size || strchr(name, '/')))
         err = ferry__leveldb_damaged(&file, 0, "it does not name a manifest");
     name[size ? size - 1 : 0] = 0;
     return err;

@@ -58,9 +58,12 @@ static int expand(const struct ferry__leveldb_file *file, struct ferry__leveldb_
 static int find_entries(const struct ferry__leveldb_file *file, struct ferry__leveldb_block *b,
                         struct ferry__span all)
 {
-    uint64_t restarts = all.left < 4 ? 0 : ferry__le(all.at + all.left - 4, 4);
+    uint64_t restarts;
 
-    if (all.left < 4 || restarts > (all.left - 4) / 4)
+    if (all.left < 4)
+        return ferry__leveldb_damaged(file, b->begin, "a block is too short");
+    restarts = ferry__le(all.at + all.left - 4, 4);
+    if (restarts > (all.left - 4) / 4)
         return ferry__leveldb_damaged(file, b->begin, "a block has too many restarts");
     b->left = (struct ferry__span){ all.at, all.left - 4 - 4 * (size_t)restarts };
     b->key_size = 0;
@@ -120,8 +123,8 @@ static int next_entry(const struct ferry__leveldb_file *file, struct ferry__leve
     uint64_t shared, fresh, size;
 
     if (!ferry__span_varint(&b->left, b->key_size, &shared) ||
-        !ferry__span_varint(&b->left, b->left.left, &fresh) ||
-        !ferry__span_varint(&b->left, b->left.left, &size) ||
+        !ferry__span_varint(&b->left, UINT64_MAX, &fresh) ||
+        !ferry__span_varint(&b->left, UINT64_MAX, &size) ||
         !ferry__span_take(&b->left, fresh, &more.at) ||
         !ferry__span_take(&b->left, size, &b->value.at))
         return ferry__leveldb_damaged(file, b->begin, "a record ends outside of its block");
