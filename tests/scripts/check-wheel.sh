@@ -135,6 +135,17 @@ cuda_is_found() {
     head -n 1 "$work/cuda"
 }
 
+# The lines of doc/quick-start.md that need the wheel only.
+quick_start_runs() {
+    awk '/^## / { inside = /with Python alone/ } /^```/ { block = /console/; next } inside && block' \
+        "$FERRY_TEST_SRCDIR/doc/quick-start.md" | sed 's/^\$ //' >"$work/lines"
+    [ -s "$work/lines" ] || { echo 'the page has no such lines'; return 1; }
+    mkdir "$work/first" && (cd "$work/first" && PATH=$work/venv/bin:$PATH FERRY_BACKEND=cpu sh -e ../lines) >"$work/ran" 2>&1
+    status=$?
+    cat "$work/ran"
+    [ "$status" -eq 0 ] && grep -q '^class 0$' "$work/ran" && grep -q '^ *1 *0\.99' "$work/ran"
+}
+
 beside() {
     for order in "ferry, $1" "$1, ferry"; do
         (cd "$work" && "$work/venv/bin/python" -c "
@@ -165,6 +176,7 @@ if [ "$(id -u)" -eq 0 ] && setpriv --reuid=65534 --regid=65534 --clear-groups \
 else
     skip the_wheel_works_in_a_group_writable_folder 'it takes root, setpriv, and a Python that other users may run'
 fi
+check the_quick_start_needs_the_wheel_only quick_start_runs
 if [ -d "${FERRY_TEST_DATA-}/nets/squeezenet_dc" ]; then
     check a_picture_is_classified_within_10_s classifies
 else
