@@ -237,7 +237,8 @@ bool ferry__op_has_bf16_values(const ferry_op_desc *op)
 {
     uint32_t i;
 
-    if ((op->kind != FERRY_OP_CONVOLUTION && op->kind != FERRY_OP_INNER_PRODUCT) ||
+    if ((op->kind != FERRY_OP_CONVOLUTION && op->kind != FERRY_OP_INNER_PRODUCT &&
+         op->kind != FERRY_OP_BINARY) ||
         op->pass != FERRY_PASS_FORWARD || op->n_in < 2 || op->in[1].dtype != FERRY_F32)
         return false;
     for (i = 0; i < op->n_epilogue; i++)
@@ -247,7 +248,7 @@ bool ferry__op_has_bf16_values(const ferry_op_desc *op)
     return op->in[0].dtype == FERRY_BF16 || op->out[0].dtype == FERRY_BF16;
 }
 
-/* Checks that an operand beside weights of F32 is F32, or BF16 as well if `either`. */
+/* Checks that an operand beside an in[1] of F32 is F32, or BF16 as well if `either`. */
 static int value_check(const ferry_op_desc *op, const char *what, uint32_t i, uint32_t dtype,
                        bool either)
 {
@@ -258,7 +259,7 @@ static int value_check(const ferry_op_desc *op, const char *what, uint32_t i, ui
         ferry__op_title(op), what, i, dtype, FERRY_F32, either ? " or BF16" : "");
 }
 
-/* Checks the dtypes of a product with values of BF16: see op_params.h. */
+/* Checks the dtypes of an operation with values of BF16: see op_params.h. */
 static int values_check(const ferry_op_desc *op)
 {
     uint32_t own = ferry_op_own_inputs(op), i;

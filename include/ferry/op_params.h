@@ -50,10 +50,11 @@ FERRY_BEGIN_DECLS
  * FERRY_OP_HALF_WEIGHTS (op_table.h) never see such an operation: ferry converts w in each run.
  *
  * Values of BF16, since 1.2: in a forward CONVOLUTION or INNER_PRODUCT whose w, bias and vectors by
- * channel are F32, each of x, y and what a step adds may be F32 or BF16. y is that of the same
- * numbers in F32, rounded once, to nearest even, after the last step; denormal numbers may become
- * 0, and NaN stays NaN. Plugins that do not declare FERRY_OP_BF16_VALUES (op_table.h) never see
- * such an operation: ferry converts x, y and what is added in each run.
+ * channel are F32, each of x, y and what a step adds may be F32 or BF16; and so in a forward BINARY
+ * whose u and v are F32. y is that of the same numbers in F32, rounded once, to nearest even, after
+ * the last step; denormal numbers may become 0, and NaN stays NaN. Plugins that do not declare
+ * FERRY_OP_BF16_VALUES (op_table.h) never see such an operation: ferry converts x, y and what is
+ * added in each run.
  */
 
 /** A window over the spatial axes, for convolution, im2col, col2im and pool. */

@@ -51,13 +51,19 @@ static bool moves(const struct ferry__item *item)
            !item->op.n_epilogue;
 }
 
+/* Whether an item computes with values of BF16 and other operands of F32. */
+static bool computes(const struct ferry__item *item)
+{
+    return is_product(item) || is_operation(item, FERRY_OP_BINARY);
+}
+
 /* Whether input `k` of an item may be BF16 although its weights are F32. */
 static bool may_read(const struct ferry__item *item, uint32_t k)
 {
     uint32_t i;
 
     if (moves(item) || k == 0)
-        return k == 0 && (moves(item) || is_product(item));
+        return k == 0 && (moves(item) || computes(item));
     for (i = 0; is_product(item) && i < item->op.n_epilogue; i++)
         if (item->op.epilogue[i].step == FERRY_STEP_ADD && item->op.epilogue[i].operand == k)
             return true;
@@ -102,7 +108,7 @@ static void exclude_by_kind(struct narrow *n, int at)
         if (none || !may_read(item, k))
             exclude(n, item->in[k].value);
     for (k = 0; !item->call && k < item->op.n_out; k++)
-        if (none || (!is_product(item) && !moves(item)))
+        if (none || (!computes(item) && !moves(item)))
             exclude(n, item->out[k].value);
 }
 

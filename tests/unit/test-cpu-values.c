@@ -354,6 +354,99 @@ static void pools_read_and_write_values(void)
     CU_ASSERT(strcmp(rig_set(), "bf16") || taken == 40);
 }
 
+/* ---- functions of two operands --------------------------------------------------------------- */
+
+/* Element `i` of y; u and v have one element for each channel. */
+static double binary_of(const struct rig *r, int64_t i)
+{
+    const int64_t *shape = r->op.out[0].shape;
+    int64_t channel = i / shape[2] % shape[1];
+    double x = r->in[0][i], u = r->in[1][channel], y;
+
+    switch (r->op.params.binary.function) {
+    case FERRY_BINARY_SUM:
+        y = x + 0.5 * u;
+        break;
+    case FERRY_BINARY_SCALE:
+        y = x * u + (r->op.n_in > 2 ? r->in[2][channel] : 0);
+        break;
+    case FERRY_BINARY_NORMALISE:
+        y = (x - u) * r->in[2][channel];
+        break;
+    default:
+        y = x * u;
+    }
+    return r->op.n_epilogue && y <= 0 ? y * r->op.epilogue[0].a : y;
+}
+
+static void run_binary(uint32_t function, int layout, int64_t channels, uint32_t x, uint32_t y)
+{
+    const int64_t shape[3] = { 1 + rig_random(2), channels, 5 + rig_random(60) };
+    const int64_t part[3] = { 1, channels, 1 };
+    double *got[1] = { NULL };
+    struct rig r;
+
+    rig_begin(&r, FERRY_OP_BINARY);
+    r.op.params.binary.function = function;
+    r.op.params.binary.a = 1;
+    r.op.params.binary.b = 0.5;
+    rig_in(&r, x, layout, 3, shape);
+    rig_in(&r, FERRY_F32, RIG_PLAIN, 3, part);
+    if ((function == FERRY_BINARY_SCALE && rig_random(3)) || function == FERRY_BINARY_NORMALISE)
+        rig_in(&r, FERRY_F32, RIG_PLAIN, 3, part);
+    rig_out(&r, y, layout, 3, shape);
+    if (rig_random(3))
+        rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_RELU, rig_random(3) ? 0 : 0.5, 0);
+    for (uint32_t i = 0; i < r.op.n_in; i++)
+        fill(&r, i);
+    r.in[0][0] = NAN;
+    if (is_taken(&r)) {
+        CU_ASSERT_EQUAL_FATAL(rig_run_plugin(&r, got), 0);
+        CU_ASSERT(isnan(got[0][0]));
+        for (int64_t i = 1; i < rig_count(&r.op.out[0]); i++)
+            CU_ASSERT_EQUAL_FATAL(got[0][i], stored(&r.op.out[0], binary_of(&r, i)));
+        free(got[0]);
+    }
+    rig_end(&r);
+}
+
+/* Short rows of channels, which are joined, longer ones, and planes. */
+static void functions_of_two_operands_round_once(void)
+{
+    static const uint32_t functions[] = { FERRY_BINARY_SUM, FERRY_BINARY_SCALE,
+                                          FERRY_BINARY_NORMALISE, FERRY_BINARY_PRODUCT,
+                                          FERRY_BINARY_SCALE };
+
+    taken = refused = 0;
+    for (int i = 0; i < 60; i++)
+        run_binary(functions[i % 5], i % 4 ? RIG_LAST : RIG_PLAIN,
+                   i % 3 ? 2 + rig_random(300) : 1000 + rig_random(1200),
+                   i % 6 == 5 ? FERRY_F32 : FERRY_BF16, i % 7 == 6 ? FERRY_F32 : FERRY_BF16);
+    CU_ASSERT(strcmp(rig_set(), "bf16") ? taken == 0 : taken == 59 && refused == 0);
+    run_binary(FERRY_BINARY_SCALE, RIG_APART, 40, FERRY_BF16, FERRY_BF16);
+    CU_ASSERT_EQUAL(refused, strcmp(rig_set(), "bf16") ? 60 : 1);
+}
+
+/* An element of x for each channel, or one for all, beside a whole u: short rows are joined. */
+static void an_x_that_repeats_within_a_row_is_not_taken(void)
+{
+    for (int i = 0; i < 4; i++) {
+        const int64_t shape[3] = { 2, i < 2 ? 20 : 2000, 30 };
+        const int64_t part[3] = { 1, i % 2 ? 1 : shape[1], 1 };
+        ferry_op_answer answer = { .struct_size = sizeof(answer) };
+        struct rig r;
+
+        rig_begin(&r, FERRY_OP_BINARY);
+        r.op.params.binary.function = FERRY_BINARY_PRODUCT;
+        rig_in(&r, FERRY_BF16, RIG_PLAIN, 3, part);
+        rig_in(&r, FERRY_F32, RIG_LAST, 3, shape);
+        rig_out(&r, FERRY_BF16, RIG_LAST, 3, shape);
+        CU_ASSERT_EQUAL(!rig_table->query(rig_device, &r.op, &answer),
+                        i == 2 && !strcmp(rig_set(), "bf16"));
+        rig_end(&r);
+    }
+}
+
 /* ---- the rest ------------------------------------------------------------------------------- */
 
 static void inner_products_of_many_rows_take_values(void)
@@ -426,6 +519,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(depthwise_convolutions_round_once),
     FERRY_TEST(values_are_rounded_to_nearest_even_and_nan_stays_nan),
     FERRY_TEST(pools_read_and_write_values),
+    FERRY_TEST(functions_of_two_operands_round_once),
+    FERRY_TEST(an_x_that_repeats_within_a_row_is_not_taken),
     FERRY_TEST(inner_products_of_many_rows_take_values),
     FERRY_TEST(nothing_is_taken_without_the_flag),
     FERRY_TEST(results_do_not_depend_on_the_number_of_threads),

@@ -43,6 +43,18 @@
                       " }") CONV("g", "w", "g", "kernel_size: 1 " FILL) SUM("g", "a", "s")         \
                     CONV("h", "s", "y", "kernel_size: 1 " FILL)
 
+/* BatchNorm, Scale and ReLU between a concatenation and a product. */
+#define NORMALISED(bottom, top)                                                          \
+    LAYER("n" top, "BatchNorm", "bottom: '" bottom "'", top,                             \
+          "batch_norm_param { use_global_stats: true eps: 1 }")                          \
+    LAYER("s" top, "Scale", "bottom: '" top "'", top, "scale_param { bias_term: true }") \
+    LAYER("r" top, "ReLU", "bottom: '" top "'", top, "")
+#define DENSE                                                                             \
+    INPUT CONV("c", "x", "a", "kernel_size: 1 " FILL) NORMALISED("a", "n")                \
+        CONV("d", "n", "d", "kernel_size: 1 " FILL)                                       \
+            LAYER("k", "Concat", "bottom: 'a' bottom: 'd'", "k", "") NORMALISED("k", "m") \
+                CONV("h", "m", "y", "kernel_size: 1 " FILL)
+
 static int open_net(const char *text, ferry_precision precision, bool backward, bool keeps,
                     ferry_net **out)
 {
@@ -201,15 +213,16 @@ static float *output_of(ferry_net *net, int64_t *out_count)
     return copy;
 }
 
-static void all_operations_that_take_bf16_pass_it_on(void)
+/* Compares the outputs of a net in both precisions; in BF16 it has `narrow` values of BF16. */
+static void compare(const char *text, int narrow)
 {
     ferry_net *f32 = NULL, *bf16 = NULL;
     double signal = 0, noise = 0;
     float *want, *got;
     int64_t n;
 
-    FX_OK(open_net(MANY, FERRY_PRECISION_F32, false, false, &f32));
-    FX_OK(open_net(MANY, FERRY_PRECISION_BF16, false, false, &bf16));
+    FX_OK(open_net(text, FERRY_PRECISION_F32, false, false, &f32));
+    FX_OK(open_net(text, FERRY_PRECISION_BF16, false, false, &bf16));
     want = output_of(f32, &n);
     got = output_of(bf16, &n);
     for (int64_t i = 0; i < n; i++) {
@@ -217,8 +230,8 @@ static void all_operations_that_take_bf16_pass_it_on(void)
         noise += ((double)want[i] - (double)got[i]) * ((double)want[i] - (double)got[i]);
     }
     CU_ASSERT_EQUAL(count_narrow(f32), 0);
-    if (is_bf16()) { /* a, p, w, s, and k with its slices d and f */
-        CU_ASSERT_EQUAL(count_narrow(bf16), 5);
+    if (is_bf16()) {
+        CU_ASSERT_EQUAL(count_narrow(bf16), narrow);
         CU_ASSERT(noise > 0);
     }
     CU_ASSERT(noise * 3000 < signal); /* 35 dB */
@@ -226,6 +239,16 @@ static void all_operations_that_take_bf16_pass_it_on(void)
     free(got);
     ferry_net_close(f32);
     ferry_net_close(bf16);
+}
+
+static void all_operations_that_take_bf16_pass_it_on(void)
+{
+    compare(MANY, 5); /* a, p, w, s, and k with its slices d and f */
+}
+
+static void normalisations_before_products_take_bf16(void)
+{
+    compare(DENSE, 3); /* n, m, and k with its slices a and d */
 }
 
 static void every_allocation_of_a_first_pass_may_fail(void)
@@ -258,6 +281,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(nets_that_run_backward_keep_f32),
     FERRY_TEST(named_layers_read_and_write_f32),
     FERRY_TEST(all_operations_that_take_bf16_pass_it_on),
+    FERRY_TEST(normalisations_before_products_take_bf16),
     FERRY_TEST(every_allocation_of_a_first_pass_may_fail),
 };
 

@@ -175,7 +175,7 @@ static void half_weights_have_the_results_of_f32(void)
         FX_OK(ferry_operation_get_plan(o, &plan));
         FX_OK(ferry_operation_run(o, NULL, &args));
         CU_ASSERT(holds(y, FERRY_F32, xw, 8));
-        CU_ASSERT_EQUAL(plan.tier, !fx_has_operations()                      ? FERRY_TIER_HOST
+        CU_ASSERT_EQUAL(plan.tier, !fx_has_operations()                   ? FERRY_TIER_HOST
                                    : !strcmp(ferry_test_backend(), "cpu") ? FERRY_TIER_OWN
                                                                           : FERRY_TIER_COMPOSED);
         ferry_operation_destroy(o);
@@ -186,6 +186,47 @@ static void half_weights_have_the_results_of_f32(void)
         FX_FAILS(FERRY_EINVAL, ferry_op_desc_check(&op));
         op = matrices(FERRY_F32);
         op.in[1].dtype = dtype;
+        FX_FAILS(FERRY_EINVAL, ferry_op_desc_check(&op));
+    }
+    fx_end();
+}
+
+/* An x or y of BF16 beside u and v of F32: own or composed. */
+static void values_of_bf16_have_the_results_of_f32(void)
+{
+    static const double u[3] = { 2, 0.5, -1 }, v[3] = { 1, 0, 0.25 };
+    static const double scaled[6] = { 3, 0, 0, 2, 0, 0 };
+
+    dev = fx_device();
+    for (int i = 1; i < 4; i++) {
+        ferry_dtype from = i & 1 ? FERRY_BF16 : FERRY_F32, to = i & 2 ? FERRY_BF16 : FERRY_F32;
+        ferry_op_desc op = plain(FERRY_F32, FERRY_OP_BINARY, 3);
+        ferry_memory *in[3] = { memory_of(from, x, 6), memory_of(FERRY_F32, u, 3),
+                                memory_of(FERRY_F32, v, 3) };
+        ferry_memory *y = memory_of(to, NULL, 6);
+        ferry_operation_location at[3] = { { in[0], 0 }, { in[1], 0 }, { in[2], 0 } };
+        ferry_operation_location out = { y, 0 };
+        ferry_operation_args args = { .struct_size = sizeof args, .in = at, .out = &out };
+        ferry_operation *o = NULL;
+
+        op.params.binary.function = FERRY_BINARY_SCALE;
+        op.in[0].dtype = from;
+        op.in[1] = op.in[2] = ferry_operand_make(FERRY_F32, (int64_t[]){ 1, 3 }, 2, NULL);
+        op.out[0].dtype = to;
+        op.n_in = 3;
+        op.n_epilogue = 1;
+        op.epilogue[0] = (ferry_op_step){ .step = FERRY_STEP_UNARY, .function = FERRY_UNARY_RELU };
+        FX_OK_FATAL(ferry_operation_create(dev, &op, &o));
+        FX_OK(ferry_operation_run(o, NULL, &args));
+        CU_ASSERT(holds(y, to, scaled, 6));
+        ferry_operation_destroy(o);
+        ferry_memory_release(y);
+        for (int k = 0; k < 3; k++)
+            ferry_memory_release(in[k]);
+        op.in[2].dtype = FERRY_BF16;
+        FX_FAILS(FERRY_EINVAL, ferry_op_desc_check(&op));
+        op.in[2].dtype = FERRY_F32;
+        op.in[1].dtype = FERRY_BF16;
         FX_FAILS(FERRY_EINVAL, ferry_op_desc_check(&op));
     }
     fx_end();
@@ -503,6 +544,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_sibling_is_of_the_same_runtime),
     FERRY_TEST(halves_are_computed_and_their_copies_counted),
     FERRY_TEST(half_weights_have_the_results_of_f32),
+    FERRY_TEST(values_of_bf16_have_the_results_of_f32),
     FERRY_TEST(halves_are_computed_in_place),
     FERRY_TEST(transposed_operands_cause_no_fallback_to_the_host),
     FERRY_TEST(strict_names_kind_shape_and_plugin),

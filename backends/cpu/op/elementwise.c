@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "op.h"
 #include "rows.h"
+#include "values.h"
 
 #include <ferry/op_types.h>
 #include <math.h>
@@ -32,6 +33,7 @@ struct binary {
     uint32_t functions_after;
     int64_t period; /* as in the plan */
     uint32_t repeated;
+    bool x_is_bf16, y_is_bf16;
 };
 
 #define GATHERED 256
@@ -137,11 +139,55 @@ static void take_repeated(const struct binary *f, struct cpu_binary_row *r, floa
         }
 }
 
-/* Computes a row by vectors, some elements at a time, and the functions after it. */
+/* Computes some elements of a row by vectors, and the functions after it. */
+static void some_of_row(const struct binary *f, struct cpu_binary_row *r, int64_t n)
+{
+    f->loops->binary(r, n);
+    for (uint32_t i = 0; i < f->functions_after; i++)
+        f->loops->step(&f->function_after[i], n, r->y);
+}
+
+/* Whether cpu_values.scale computes it, and the least result. */
+static bool is_scale(const struct binary *f, const struct cpu_binary_row *r, float *least)
+{
+    const struct cpu_step *after = f->function_after;
+
+    *least = f->functions_after ? 0 : -INFINITY;
+    return f->x_is_bf16 && f->y_is_bf16 && f->function == FERRY_BINARY_SCALE && r->u_step == 1 &&
+           r->v_step == 1 &&
+           (!f->functions_after ||
+            (f->functions_after == 1 && after->a == 0 && after->function == FERRY_UNARY_RELU));
+}
+
+/* The same with an x or y of BF16, from those offsets on; at most REPEATED elements. */
+static void some_values_of_row(const struct binary *f, const int64_t *at, struct cpu_binary_row *r,
+                               int64_t n)
+{
+    const uint16_t *x = (const uint16_t *)f->in[0] + at[1];
+    uint16_t *y = (uint16_t *)f->y + at[0];
+    float near[REPEATED], least;
+
+    if (is_scale(f, r, &least)) {
+        cpu_values_bf16->scale(x, r->u, r->v, least, n, y);
+        return;
+    }
+    if (f->x_is_bf16) {
+        cpu_values_bf16->widen_row(x, n, near);
+        r->x = near;
+    }
+    if (f->y_is_bf16)
+        r->y = near;
+    some_of_row(f, r, n);
+    if (f->y_is_bf16)
+        cpu_values_bf16->round_row(near, n, y);
+}
+
+/* Computes a row by vectors, some elements at a time. */
 static void binary_vectors(void *arg, const int64_t *offset, int64_t n)
 {
     const struct binary *f = arg;
-    int64_t most = f->functions_after ? NEAR : n, at[WALK_OPERANDS];
+    bool has_values = f->x_is_bf16 || f->y_is_bf16;
+    int64_t most = has_values ? REPEATED : f->functions_after ? NEAR : n, at[WALK_OPERANDS];
     float rows[3][REPEATED];
 
     memcpy(at, offset, sizeof(at));
@@ -156,9 +202,10 @@ static void binary_vectors(void *arg, const int64_t *offset, int64_t n)
 
         some = n < most ? n : most;
         take_repeated(f, &r, rows);
-        f->loops->binary(&r, some);
-        for (uint32_t i = 0; i < f->functions_after; i++)
-            f->loops->step(&f->function_after[i], some, r.y);
+        if (has_values)
+            some_values_of_row(f, at, &r, some);
+        else
+            some_of_row(f, &r, some);
         for (int i = 0; i < 4; i++)
             at[i] += some * f->step[i];
     }
@@ -227,7 +274,13 @@ static void add_repeated(struct cpu_walk *w, const ferry_operand *o, uint32_t ra
     walk_add(w, stride);
 }
 
-/* Whether the rows of a planned BINARY are vectors of floats. */
+/* Whether the elements are floats, or values of BF16 beside floats. */
+static bool has_floats(const struct cpu_op *p)
+{
+    return p->op.out[0].dtype == FERRY_F32 || cpu_op_has_values(p);
+}
+
+/* Whether the rows of a planned BINARY are vectors. */
 static bool goes_by_vectors(const struct cpu_op *p)
 {
     const struct cpu_walk *w = &p->plan.binary.walk;
@@ -235,14 +288,25 @@ static bool goes_by_vectors(const struct cpu_op *p)
 
     for (uint32_t i = 0; i < w->operands; i++)
         step[i] = walk_step(w, i);
-    return p->op.out[0].dtype == FERRY_F32 && is_row(step, w->operands);
+    return has_floats(p) && is_row(step, w->operands);
+}
+
+/*
+ * Whether a planned BINARY can have its values of BF16: by vectors, and x does not repeat within a
+ * row.
+ */
+static bool takes_values(const struct cpu_op *p)
+{
+    return p->pairs && cpu_values_bf16 && goes_by_vectors(p) &&
+           walk_step(&p->plan.binary.walk, 1) == 1;
 }
 
 static int binary_plan(struct cpu_op *p)
 {
     struct cpu_walk *w = &p->plan.binary.walk;
 
-    if (!cpu_op_is_real(p) || p->op.params.binary.function > FERRY_BINARY_QUOTIENT ||
+    if ((!cpu_op_is_real(p) && !cpu_op_has_values(p)) ||
+        p->op.params.binary.function > FERRY_BINARY_QUOTIENT ||
         (p->op.params.binary.function == FERRY_BINARY_NORMALISE && p->own_in < 3))
         return FERRY_EUNSUPPORTED;
     walk_begin(w, p->op.out[0].rank, p->op.out[0].shape);
@@ -250,7 +314,7 @@ static int binary_plan(struct cpu_op *p)
     for (uint32_t i = 0; i < p->own_in && i < 3; i++)
         add_repeated(w, &p->op.in[i], p->op.out[0].rank);
     walk_end(w);
-    if (p->op.out[0].dtype == FERRY_F32)
+    if (has_floats(p))
         p->plan.binary.repeated = walk_join(w, SHORT, &p->plan.binary.period);
     if (!p->plan.binary.repeated)
         walk_lengthen(w, FEW);
@@ -258,7 +322,7 @@ static int binary_plan(struct cpu_op *p)
         while (p->answer.epilogue < p->op.n_epilogue &&
                p->op.epilogue[p->answer.epilogue].step == FERRY_STEP_UNARY)
             p->answer.epilogue++;
-    return 0;
+    return cpu_op_has_values(p) && !takes_values(p) ? FERRY_EUNSUPPORTED : 0;
 }
 
 static void add_functions(const struct cpu_op *p, struct binary *f)
@@ -275,7 +339,7 @@ static void add_functions(const struct cpu_op *p, struct binary *f)
 static void binary_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args)
 {
     const struct cpu_walk *w = &p->plan.binary.walk;
-    bool is_f32 = p->op.out[0].dtype == FERRY_F32;
+    bool is_f32 = has_floats(p);
     struct binary f = { .function = p->op.params.binary.function,
                         .a = p->op.params.binary.a,
                         .b = p->op.params.binary.b,
@@ -283,7 +347,9 @@ static void binary_run(struct cpu_device *d, const struct cpu_op *p, const struc
                         .y = args->out[0],
                         .loops = p->loops,
                         .period = p->plan.binary.period,
-                        .repeated = p->plan.binary.repeated };
+                        .repeated = p->plan.binary.repeated,
+                        .x_is_bf16 = p->op.in[0].dtype == FERRY_BF16,
+                        .y_is_bf16 = p->op.out[0].dtype == FERRY_BF16 };
 
     walk_body body = is_f32 ? binary_row_f32 : binary_row_f64;
 

@@ -23,6 +23,11 @@ struct cpu_values {
     /* Denormal results become 0. */
     void (*depthwise_slide)(const struct cpu_depthwise *d, const void *x, int64_t y, int64_t first,
                             int64_t count);
+    /*
+     * y = max(x·u + v, least) of n contiguous numbers, of which u and v are floats; NaN stays NaN.
+     * Denormal results become 0.
+     */
+    void (*scale)(const void *x, const float *u, const float *v, float least, int64_t n, void *y);
     /* Denormal results remain. */
     void (*pool)(const struct cpu_pool_window *w);
 };

@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 /*
- * Functions for values of BF16 by AVX512_BF16: those of F32, with other loads and stores. They
- * round to nearest even, whatever MXCSR is.
+ * Functions for values of BF16 by AVX512_BF16: those of F32 with other loads and stores, and scale.
+ * They round to nearest even, whatever MXCSR is.
  */
 #if defined(__x86_64__)
 #define VALUE             uint16_t
@@ -69,10 +69,28 @@ TARGET static void NAME(round_row)(const float *x, int64_t n, void *y)
     }
 }
 
+TARGET static void NAME(scale)(const void *x, const float *u, const float *v, float least,
+                               int64_t n, void *y)
+{
+    const vec low = SPLAT(least);
+    const uint16_t *from = x;
+    uint16_t *to = y;
+    int64_t i = 0;
+
+    for (; i + LANES <= n; i += LANES)
+        NAME(put)(to + i, MOST(WIDEN(from + i) * LOAD(u + i) + LOAD(v + i), low));
+    for (; i < n; i++) {
+        float one = cpu_float_of_bf16(from[i]) * u[i] + v[i];
+
+        NAME(round_row)(&(float){ least > one ? least : one }, 1, to + i);
+    }
+}
+
 static const struct cpu_values values = { .widen_row = NAME(widen_row),
                                           .round_row = NAME(round_row),
                                           .winograd_in = NAME(winograd_in),
                                           .depthwise_slide = NAME(depthwise_slide),
+                                          .scale = NAME(scale),
                                           .pool = NAME(pool) };
 
 const struct cpu_values *const cpu_values_bf16 = &values;
