@@ -27,8 +27,8 @@ FERRY_BEGIN_DECLS
  * The arithmetic of a net's convolutions and inner products. BF16 lets a device round their inputs
  * and weights to 8 bits of significand (FERRY_MATH_BF16), or only the weights unless the net runs
  * backward, and then the factors of gradients too; a layer may be slower. Sums and all that the
- * program reads are F32. In TEST, where blobs share memory, a device may round to BF16 the blobs
- * that only these layers, their sums, pooling and concatenation use. See ferry_net_get_layer_info.
+ * program reads are F32. In TEST, where blobs share memory, it may round blobs that only these,
+ * BatchNorm and Scale before them, sums, pooling and concatenation use.
  */
 typedef enum ferry_precision {
     FERRY_PRECISION_DEFAULT = 0, /* from the environment: FERRY_PRECISION=f32 or bf16; F32 if it is

@@ -51,19 +51,36 @@ static bool moves(const struct ferry__item *item)
            !item->op.n_epilogue;
 }
 
-/* Whether an item computes with values of BF16 and other operands of F32. */
-static bool computes(const struct ferry__item *item)
+/*
+ * Whether an item scales and shifts the input of a product, which rounds it in any case. Other sums
+ * may cancel digits that nothing else rounds.
+ */
+static bool is_scale(const struct narrow *n, const struct ferry__item *item)
 {
-    return is_product(item) || is_operation(item, FERRY_OP_BINARY);
+    int value = item->out[0].value, i;
+    bool is = is_operation(item, FERRY_OP_BINARY) && value >= 0 &&
+              (item->op.params.binary.function == FERRY_BINARY_SCALE ||
+               item->op.params.binary.function == FERRY_BINARY_NORMALISE);
+
+    for (i = is ? n->first_user[value] : 0; is && i < n->first_user[value + 1]; i++)
+        if (is_product(&n->p->items[n->users[i]]))
+            return true;
+    return false;
+}
+
+/* Whether an item computes with values of BF16 and other operands of F32. */
+static bool computes(const struct narrow *n, const struct ferry__item *item)
+{
+    return is_product(item) || is_scale(n, item);
 }
 
 /* Whether input `k` of an item may be BF16 although its weights are F32. */
-static bool may_read(const struct ferry__item *item, uint32_t k)
+static bool may_read(const struct narrow *n, const struct ferry__item *item, uint32_t k)
 {
     uint32_t i;
 
     if (moves(item) || k == 0)
-        return k == 0 && (moves(item) || computes(item));
+        return k == 0 && (moves(item) || computes(n, item));
     for (i = 0; is_product(item) && i < item->op.n_epilogue; i++)
         if (item->op.epilogue[i].step == FERRY_STEP_ADD && item->op.epilogue[i].operand == k)
             return true;
@@ -105,10 +122,10 @@ static void exclude_by_kind(struct narrow *n, int at)
     if (item->call)
         exclude_called(n, item->layer);
     for (k = 0; !item->call && k < item->op.n_in; k++)
-        if (none || !may_read(item, k))
+        if (none || !may_read(n, item, k))
             exclude(n, item->in[k].value);
     for (k = 0; !item->call && k < item->op.n_out; k++)
-        if (none || (!computes(item) && !moves(item)))
+        if (none || (!computes(n, item) && !moves(item)))
             exclude(n, item->out[k].value);
 }
 

@@ -24,8 +24,9 @@ static bool has_control_character(const struct ferry__proto_file *source)
 }
 
 /*
- * Whether the bytes are blanks, or have the colon or the bracket of a text's field, or a comment,
- * after the first two, which may be the tag and the length of a name.
+ * Whether the bytes are blanks, or begin with a line of a comment, or have the colon or the bracket
+ * of a text's field, or a comment, after the first two, which may be the tag and the length of a
+ * name.
  */
 static bool has_text(const struct ferry__proto_file *source)
 {
@@ -34,7 +35,8 @@ static bool has_text(const struct ferry__proto_file *source)
     while (i < source->size &&
            (source->bytes[i] == ' ' || (source->bytes[i] >= '\t' && source->bytes[i] <= '\r')))
         i++;
-    if (i == source->size)
+    if (i == source->size ||
+        (source->bytes[i] == '#' && memchr(source->bytes + i, '\n', source->size - i)))
         return true;
     for (const char *mark = ":{<#"; *mark && source->size > 2; mark++)
         if (memchr(source->bytes + 2, *mark, source->size - 2))

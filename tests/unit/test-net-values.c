@@ -251,6 +251,33 @@ static void normalisations_before_products_take_bf16(void)
     compare(DENSE, 3); /* n, m, and k with its slices a and d */
 }
 
+/* A sum or a difference cancels digits that no product rounds; so does a scale that none reads. */
+static void functions_without_a_product_compute_in_f32(void)
+{
+    static const char *const nets[] = {
+        INPUT CONV("c", "x", "a", "kernel_size: 1 " FILL)
+            LAYER("p", "Pooling", "bottom: 'a'", "p", "pooling_param { kernel_size: 3 }")
+                NORMALISED("p", "n") LAYER("t", "TanH", "bottom: 'n'", "y", ""),
+        INPUT CONV("c", "x", "a", "kernel_size: 1 " FILL) LAYER("p", "Pooling", "bottom: 'a'", "p",
+                                                                "pooling_param { kernel_size: 3 }")
+            LAYER("b", "Bias", "bottom: 'p'", "b", "") CONV("h", "b", "y", "kernel_size: 3 pad: 1"),
+        INPUT CONV("c", "x", "a", "kernel_size: 1 " FILL)
+            CONV("d", "x", "d", "kernel_size: 1 " FILL) LAYER(
+                "m", "Eltwise", "bottom: 'a' bottom: 'd'", "m", "eltwise_param { operation: PROD }")
+                CONV("h", "m", "y", "kernel_size: 1 " FILL),
+    };
+
+    for (size_t i = 0; i < sizeof nets / sizeof nets[0]; i++) {
+        ferry_net *net = NULL;
+
+        FX_OK(open_net(nets[i], FERRY_PRECISION_BF16, false, false, &net));
+        set_input(net);
+        FX_OK(ferry_net_forward(net, NULL));
+        CU_ASSERT_EQUAL(count_narrow(net), 0);
+        ferry_net_close(net);
+    }
+}
+
 static void every_allocation_of_a_first_pass_may_fail(void)
 {
     bool failed = true;
@@ -282,6 +309,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(named_layers_read_and_write_f32),
     FERRY_TEST(all_operations_that_take_bf16_pass_it_on),
     FERRY_TEST(normalisations_before_products_take_bf16),
+    FERRY_TEST(functions_without_a_product_compute_in_f32),
     FERRY_TEST(every_allocation_of_a_first_pass_may_fail),
 };
 

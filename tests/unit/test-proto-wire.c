@@ -251,7 +251,8 @@ static void a_piece_of_a_net_is_not_called_a_text(void)
 
 static void a_short_text_is_not_called_binary(void)
 {
-    static const char *const texts[] = { "\n\n",        "\n\t\n",       "\n # a net",
+    static const char *const texts[] = { "\n# a net\n", " # a net\n",   "\n#\n\n",
+                                         "\n\n",        "\n\t\n",       "\n # a net",
                                          "\nname: 'x'", "\nlayer {\n}", "\nlayer<>" };
 
     for (size_t i = 0; i < FERRY_TEST_COUNT(texts); i++) {
