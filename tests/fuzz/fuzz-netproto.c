@@ -64,8 +64,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     ferry_proto *p = read_bytes(bytes, size), *again;
     struct written first, second;
+    bool whole;
 
-    fuzz_use(ferry__proto_is_wire(&ferry__proto_NetParameter, bytes, size));
+    fuzz_use(ferry__proto_is_wire(&ferry__proto_NetParameter, bytes, size, &whole));
     if (!p)
         return 0;
     first = written(p, bytes);
