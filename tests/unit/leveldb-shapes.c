@@ -13,20 +13,19 @@
 
 static char folder[] = "/tmp/ferry-test-leveldb-XXXXXX";
 
-int begin_shapes(void)
-{
-    if (mkdtemp(folder))
-        return 0;
-    perror(folder);
-    return -1;
-}
-
-bool end_shapes(void)
+int run_with_shapes(int argc, char **argv, const char *suite, const ferry_test_case *cases,
+                    size_t count)
 {
     char line[128];
+    int status;
 
+    if (!mkdtemp(folder)) {
+        perror(folder);
+        return 1;
+    }
+    status = ferry_test_main(argc, argv, suite, cases, count);
     snprintf(line, sizeof line, "rm -rf %s", folder);
-    return system(line) == 0;
+    return system(line) == 0 ? status : 1;
 }
 
 const char *in_folder(const char *name)

@@ -2,8 +2,9 @@
 #ifndef FERRY_TEST_LEVELDB_SHAPES_H
 #define FERRY_TEST_LEVELDB_SHAPES_H
 
-#include <leveldb/c.h>
+#include "ferry-test.h"
 
+#include <leveldb/c.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,10 +26,9 @@ enum { ONE, LOG, TABLE, PLAIN, SNAPPY, LEVELS, SHAPE_COUNT };
 
 extern const struct shape shapes[SHAPE_COUNT];
 
-/* Makes the folder; 0, or −1 after a message. */
-int begin_shapes(void);
-/* Removes it; whether that succeeded. */
-bool end_shapes(void);
+/* Makes the folder, runs the cases and removes it; the exit status. */
+int run_with_shapes(int argc, char **argv, const char *suite, const ferry_test_case *cases,
+                    size_t count);
 
 /* The path of a name in the folder; valid until four later calls. */
 const char *in_folder(const char *name);

@@ -264,12 +264,7 @@ static const ferry_test_case cases[] = {
 
 int main(int argc, char **argv)
 {
-    int status;
-
-    if (begin_shapes())
-        return 1;
-    status = ferry_test_main(argc, argv, "leveldb", cases, FERRY_TEST_COUNT(cases));
-    return end_shapes() ? status : 1;
+    return run_with_shapes(argc, argv, "leveldb", cases, FERRY_TEST_COUNT(cases));
 }
 
 #else
