@@ -57,12 +57,13 @@ static bool moves(const struct ferry__item *item)
  */
 static bool is_scale(const struct narrow *n, const struct ferry__item *item)
 {
+    const uint32_t function = item->op.params.binary.function;
     int value = item->out[0].value, i;
-    bool is = is_operation(item, FERRY_OP_BINARY) && value >= 0 &&
-              (item->op.params.binary.function == FERRY_BINARY_SCALE ||
-               item->op.params.binary.function == FERRY_BINARY_NORMALISE);
 
-    for (i = is ? n->first_user[value] : 0; is && i < n->first_user[value + 1]; i++)
+    if (!is_operation(item, FERRY_OP_BINARY) || value < 0 ||
+        (function != FERRY_BINARY_SCALE && function != FERRY_BINARY_NORMALISE))
+        return false;
+    for (i = n->first_user[value]; i < n->first_user[value + 1]; i++)
         if (is_product(&n->p->items[n->users[i]]))
             return true;
     return false;

@@ -12,8 +12,8 @@
 int ferry__proto_from_wire(ferry_proto *root, const void *bytes, size_t size);
 
 /*
- * Whether the bytes begin with a field of that message type. *out_whole: the field ends within the
- * bytes.
+ * Whether the bytes begin with a known field of that message type. Then *out_whole says whether the
+ * field ends within the bytes.
  */
 bool ferry__proto_is_wire(const struct ferry__proto_message *type, const void *bytes, size_t size,
                           bool *out_whole);

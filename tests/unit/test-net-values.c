@@ -251,8 +251,8 @@ static void normalisations_before_products_take_bf16(void)
     compare(DENSE, 3); /* n, m, and k with its slices a and d */
 }
 
-/* A sum or a difference cancels digits that no product rounds; so does a scale that none reads. */
-static void functions_without_a_product_compute_in_f32(void)
+/* A scale that no convolution reads, a sum, and a product of two blobs. */
+static void other_functions_of_two_operands_compute_in_f32(void)
 {
     static const char *const nets[] = {
         INPUT CONV("c", "x", "a", "kernel_size: 1 " FILL)
@@ -309,7 +309,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(named_layers_read_and_write_f32),
     FERRY_TEST(all_operations_that_take_bf16_pass_it_on),
     FERRY_TEST(normalisations_before_products_take_bf16),
-    FERRY_TEST(functions_without_a_product_compute_in_f32),
+    FERRY_TEST(other_functions_of_two_operands_compute_in_f32),
     FERRY_TEST(every_allocation_of_a_first_pass_may_fail),
 };
 
