@@ -160,7 +160,7 @@ int ferry__check_work(const ferry_op_desc *op, const ferry_operand *y, double ea
 static int numbers_check(const ferry_op_desc *op, const struct ferry__kind *k)
 {
     const uint32_t math = FERRY_MATH_TF32 | FERRY_MATH_WINOGRAD | FERRY_MATH_BF16 |
-                          FERRY_MATH_WINOGRAD_2 | FERRY_MATH_COMPACT;
+                          FERRY_MATH_WINOGRAD_2 | FERRY_MATH_COMPACT | FERRY_MATH_STRASSEN;
     uint32_t steps = op->pass == FERRY_PASS_FORWARD ? FERRY_OP_EPILOGUE : 0, own;
 
     if (op->math & ~math)

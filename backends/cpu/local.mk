@@ -27,6 +27,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/columns.c \
 	%D%/op/columns_impl.h \
 	%D%/op/convolution.c \
+	%D%/op/convolution_pack.c \
 	%D%/op/convolution_weights.c \
 	%D%/op/convolution_weights_impl.h \
 	%D%/op/copy.c \
@@ -126,6 +127,9 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/softmax.c \
 	%D%/op/softmax_impl.h \
 	%D%/op/step_impl.h \
+	%D%/op/strassen.c \
+	%D%/op/strassen.h \
+	%D%/op/strassen_impl.h \
 	%D%/op/sums.c \
 	%D%/op/sums_impl.h \
 	%D%/op/table.c \

@@ -43,7 +43,7 @@ typedef enum ferry_precision {
  * A TEST net is planned and fused. Blobs whose lifetimes do not overlap share memory. BatchNorm,
  * Scale and Bias are folded into copies of the weights of the preceding convolution or inner
  * product; they are folded again when the weights change. Activations and sums become epilogues of
- * the preceding operation, convolutions may use Winograd's algorithm (FERRY_MATH_WINOGRAD). Some
+ * the preceding operation; convolutions may use FERRY_MATH_WINOGRAD and FERRY_MATH_STRASSEN. Some
  * blobs have no contents then, and ferry_net_blob_find returns NULL for them; inputs, outputs and
  * blobs in `keep` have contents. In TRAIN and with `backward`, without plan_training, all blobs
  * have contents, except in-place results of whole passes. Results agree within rounding.

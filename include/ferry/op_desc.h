@@ -48,6 +48,8 @@ typedef struct ferry_operand {
 #define FERRY_MATH_WINOGRAD_2 8u
 /* Packed constants at most as large as the constants, though runs may take longer; since 1.2 */
 #define FERRY_MATH_COMPACT 16u
+/* Strassen's method: fewer multiplications in products, different rounding; since 1.2 */
+#define FERRY_MATH_STRASSEN 32u
 
 /** Steps of an epilogue. */
 #define FERRY_STEP_UNARY 0u /* y = function(y; a, b, c) */

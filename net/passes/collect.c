@@ -103,7 +103,8 @@ static int add_operation(struct ferry__program *p, ferry_layer *layer, int numbe
     item->number = number;
     item->op = from->op;
     if (p->net->fuse && item->op.kind == FERRY_OP_CONVOLUTION)
-        item->op.math |= FERRY_MATH_WINOGRAD | (p->net->reread ? FERRY_MATH_COMPACT : 0);
+        item->op.math |= FERRY_MATH_WINOGRAD |
+                         (p->net->reread ? FERRY_MATH_COMPACT : FERRY_MATH_STRASSEN);
     err = ferry__item_set_precision(p, item);
     for (i = 0; !err && i < from->op.n_in; i++)
         err = use_of(p, layer, &from->in[i], &item->in[i]);

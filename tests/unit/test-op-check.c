@@ -101,8 +101,8 @@ static void invalid_numbers_are_refused(void)
     op.pass = 77;
     refused(FERRY_EINVAL, &op, "the pass is 77, must be 0 to 3");
     op = convolution();
-    op.math = 32;
-    refused(FERRY_EINVAL, &op, "math is 32, must be 0 to 31");
+    op.math = 64;
+    refused(FERRY_EINVAL, &op, "math is 64, must be 0 to 63");
     op = convolution();
     op.in[1].dtype = 99;
     refused(FERRY_EINVAL, &op, "99 is not a dtype, 0 to 8 are");

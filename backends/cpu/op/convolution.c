@@ -47,18 +47,24 @@ static bool is_crowded(int64_t distance, int64_t rows)
     return rows > 4 && distance % 512 == 0;
 }
 
-static bool can_stay_in_place(const struct cpu_op *p)
+/* Whether the input's pixels are the rows of a; their distance. */
+static bool has_rows(const struct cpu_op *p, int64_t *out_distance)
 {
     const struct cpu_window *w = &p->plan.convolution.window;
-    int64_t distance;
 
     if (w->taps != 1 || (w->x[1] != 1 && w->channels > p->op.params.window.group))
         return false;
     for (int i = 0; i < 3; i++)
         if (w->stride[i] != 1 || w->pad[i] != 0 || w->pad_end[i] != 0)
             return false;
-    return is_one_row(w->images, w->in, w->x, &distance) &&
-           !is_crowded(distance, p->plan.convolution.gemm.m);
+    return is_one_row(w->images, w->in, w->x, out_distance);
+}
+
+static bool can_stay_in_place(const struct cpu_op *p)
+{
+    int64_t distance;
+
+    return has_rows(p, &distance) && !is_crowded(distance, p->plan.convolution.gemm.m);
 }
 
 /*
@@ -121,74 +127,6 @@ static void plan_product(struct cpu_op *p)
     packed = (uint64_t)(g->batches * cpu_gemm_packed(g)) * sizeof(float);
     p->answer.epilogue = cpu_epilogue_taken(p, true);
     cpu_op_pack_or_not(p, 1, packed, cpu_gemm_workspace(g));
-}
-
-static void plan_any_product(struct cpu_op *p)
-{
-    if (cpu_integer_bf16_plan(p))
-        return;
-    plan_product(p);
-    cpu_winograd_plan(p);
-    if (!p->plan.convolution.winograd.points && cpu_planes_can(p)) {
-        p->plan.convolution.method = CPU_CONVOLUTION_PLANES;
-        p->plan.convolution.gemm.form = CPU_GEMM_FLOATS;
-        cpu_planes_plan(p);
-    }
-    if (p->plan.convolution.reads_planes)
-        memset(p->answer.order, 0, sizeof(p->answer.order));
-}
-
-/* ---- weights -------------------------------------------------------------------------------- */
-
-/*
- * Packs the weights of several groups as one batch: rows and columns of different groups are zeros.
- */
-static void pack_together(const struct cpu_op *p, const float *w, float *packed)
-{
-    const struct cpu_window *v = &p->plan.convolution.window;
-    const struct cpu_gemm *g = &p->plan.convolution.gemm;
-    const int64_t *wide = p->plan.convolution.w;
-    int64_t group = p->op.params.window.group, together = group / g->batches;
-    int64_t channels = v->channels / group, outputs = v->outputs / group;
-
-    memset(packed, 0, (size_t)(g->batches * cpu_gemm_packed(g)) * sizeof(*packed));
-    for (int64_t i = 0; i < group; i++)
-        for (int64_t row = 0; row < v->taps * channels; row++) {
-            int64_t tap = row / channels, c = row % channels, within = i % together;
-            int64_t k = (tap * together + within) * channels + c;
-            const float *from =
-                cpu_convolution_tap(p, w, tap) + i * p->plan.convolution.w_group + c * wide[1];
-            float *to = packed + i / together * cpu_gemm_packed(g);
-
-            for (int64_t o = 0; o < outputs; o++)
-                to[cpu_gemm_packed_at(g, k, within * outputs + o)] = from[o * wide[0]];
-        }
-}
-
-/* Packs the rows of b in the order of a patch: tap by tap, and all channels of each. */
-static void pack_weights(const struct cpu_op *p, const float *w, float *packed)
-{
-    const struct cpu_window *v = &p->plan.convolution.window;
-    const int64_t *wide = p->plan.convolution.w;
-    int64_t channels = v->channels / p->plan.convolution.gemm.batches;
-    struct cpu_gemm whole = p->plan.convolution.gemm, *g = &whole;
-
-    g->k = v->taps * channels; /* that of Winograd's products is smaller */
-    for (int64_t b = 0; b < g->batches; b++)
-        for (int64_t tap = 0; tap < v->taps; tap++)
-            cpu_gemm_pack(g, tap * channels, channels,
-                          cpu_convolution_tap(p, w, tap) + b * p->plan.convolution.w_group, wide[1],
-                          wide[0], packed + b * cpu_gemm_packed(g));
-}
-
-static void pack_product(const struct cpu_op *p, const float *w, float *packed)
-{
-    if (p->plan.convolution.winograd.side && !p->plan.convolution.winograd.is_compact)
-        cpu_winograd_pack(p, w, packed);
-    else if (p->plan.convolution.gemm.batches < (int64_t)p->op.params.window.group)
-        pack_together(p, w, packed);
-    else
-        pack_weights(p, w, packed);
 }
 
 /* ---- running -------------------------------------------------------------------------------- */
@@ -405,11 +343,22 @@ static void take_in_place(const struct cpu_op *p, const struct cpu_op_args *args
         r->y_batch = r->plan->n * w->y[1];
         r->add_batch = r->plan->n * places->add[1];
     }
-    if (p->plan.convolution.gemm.is_in_place) {
+    if (p->plan.convolution.gemm.is_in_place || p->plan.convolution.strassen.pairs) {
         r->a = args->in[0];
         is_one_row(w->images, w->in, w->x, &r->a_row);
         r->a_batch = places->patches.channels * w->x[1];
     }
+}
+
+/* Adds the bias and the steps of the epilogue. */
+static void find_steps(const struct cpu_op *p, const struct cpu_op_args *args,
+                       struct cpu_gemm_run *r)
+{
+    if (p->own_in > 2)
+        r->step[r->steps++] = (struct cpu_step){ .step = FERRY_STEP_SHIFT,
+                                                 .operand = args->in[2],
+                                                 .stride = p->op.in[2].stride[0] };
+    cpu_epilogue_steps(p, args, r);
 }
 
 static void product_run(struct cpu_device *d, const struct cpu_op *p,
@@ -438,18 +387,57 @@ static void product_run(struct cpu_device *d, const struct cpu_op *p,
     if (!r.b) {
         float *packed = r.scratch + p->answer.workspace_bytes / sizeof(float) - floats_packed(p);
 
-        pack_product(p, args->in[1], packed);
+        cpu_convolution_pack(p, args->in[1], packed);
         r.b = packed;
     }
-    if (p->own_in > 2)
-        r.step[r.steps++] = (struct cpu_step){ .step = FERRY_STEP_SHIFT,
-                                               .operand = args->in[2],
-                                               .stride = p->op.in[2].stride[0] };
-    cpu_epilogue_steps(p, args, &r);
+    find_steps(p, args, &r);
     if (p->plan.convolution.winograd.side)
         cpu_winograd_run(d, p, args->in[0], &r, places.add);
+    else if (p->plan.convolution.strassen.pairs)
+        cpu_strassen_run(d, p, &r);
     else
         cpu_gemm_do(d->workers, &r);
+}
+
+/* ---- the choice among products --------------------------------------------------------------- */
+
+/*
+ * Whether strassen.c can compute the product: pixels are rows, in place, and the micro-kernel
+ * performs the steps. Sets the distance of the rows of a.
+ */
+static bool fits_strassen(const struct cpu_op *p, int64_t *out_row)
+{
+    const struct cpu_window *w = &p->plan.convolution.window;
+    const struct cpu_op_args none = { 0 };
+    struct cpu_gemm_run r = { .y_column = w->y[1] };
+    struct places places;
+
+    if (p->op.params.window.group != 1 || p->plan.convolution.is_transposed ||
+        p->plan.convolution.winograd.points || !has_rows(p, out_row))
+        return false;
+    find_places(p, &none, &places);
+    find_steps(p, &none, &r);
+    return is_one_row(w->images, w->out, w->y, &r.y_row) &&
+           is_one_row(w->images, w->out, places.add, &r.add_row) && cpu_gemm_make_store(&r);
+}
+
+static void plan_any_product(struct cpu_op *p)
+{
+    int64_t row;
+
+    if (cpu_integer_bf16_plan(p))
+        return;
+    plan_product(p);
+    cpu_winograd_plan(p);
+    if (fits_strassen(p, &row) && cpu_strassen_plan(p, row))
+        return;
+    if (!p->plan.convolution.winograd.points && cpu_planes_can(p)) {
+        p->plan.convolution.method = CPU_CONVOLUTION_PLANES;
+        p->plan.convolution.gemm.form = CPU_GEMM_FLOATS;
+        cpu_planes_plan(p);
+    }
+    if (p->plan.convolution.reads_planes)
+        memset(p->answer.order, 0, sizeof(p->answer.order));
 }
 
 /* ---- all methods ---------------------------------------------------------------------------- */
@@ -461,7 +449,7 @@ static const struct {
     void (*run)(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args);
 } methods[] = {
     [CPU_CONVOLUTION_DIRECT] = { NULL, NULL, cpu_direct_run },
-    [CPU_CONVOLUTION_PRODUCT] = { plan_any_product, pack_product, product_run },
+    [CPU_CONVOLUTION_PRODUCT] = { plan_any_product, cpu_convolution_pack, product_run },
     [CPU_CONVOLUTION_PLANES] = { NULL, NULL, cpu_planes_run },
     [CPU_CONVOLUTION_SPREAD] = { cpu_spread_plan, NULL, cpu_planes_run },
     [CPU_CONVOLUTION_DECONVOLUTION] = { cpu_deconvolution_plan, cpu_deconvolution_pack,

@@ -74,7 +74,7 @@ static bool make_clamp(const struct cpu_step *s, struct cpu_store *out)
         out->least = (float)s->a;
         out->most = (float)s->b;
     } else if (s->step == FERRY_STEP_PRELU && s->stride == 0) {
-        out->slope = *s->operand;
+        out->slope = s->operand ? *s->operand : 0;
         out->clamp = CPU_CLAMP_RELU;
     } else if (s->step == FERRY_STEP_PRELU && s->stride == 1) {
         out->slopes = s->operand;

@@ -297,7 +297,7 @@ static int64_t multiply_full(const struct task *task, int64_t rows, struct cpu_t
     tile->column = task->panel * g->panel;
     tile->missing = 0;
     tile->b = task->b + task->panel * step + cpu_gemm_floats(g, task->k, g->panel);
-    tile->bias = task->bias;
+    tile->bias = tile->first ? task->bias : NULL;
     tile->store = task->k + task->depth == g->k ? &task->store : NULL;
     for (int64_t p = task->panel; p < task->full; p++) {
         micro(tile);
@@ -345,7 +345,7 @@ static void multiply_tile(const struct task *task, const struct place *place, st
         tile->missing = width - columns;
         tile->b =
             task->b + p * cpu_gemm_floats(g, g->k, g->panel) + cpu_gemm_floats(g, task->k, width);
-        tile->bias = r->stores ? task->bias : NULL;
+        tile->bias = r->stores && tile->first ? task->bias : NULL;
         tile->store = r->stores && is_last ? &task->store : NULL;
         tile->sums = sums + (p - task->panel) * g->panel;
         micros_of(r)[width == g->panel][place->rows](tile);

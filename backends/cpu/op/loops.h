@@ -22,6 +22,7 @@ struct cpu_given_lines;
 struct cpu_lrn_pixel;
 struct cpu_lrn_block;
 struct cpu_lrn_back;
+struct cpu_strassen_pair;
 struct cpu_winograd_kernels;
 struct cpu_winograd_patch;
 struct cpu_winograd_sums;
@@ -114,6 +115,12 @@ struct cpu_loops {
     /* Stores a row of sums, which is read by whole vectors; pointers are those of column 0. */
     void (*store)(const struct cpu_store *s, int64_t column, int64_t columns, const float *sums,
                   const float *add, float *y);
+    /*
+     * Makes the parts of a pair of rows: strassen.h. Then to = x + y for n floats, whole vectors;
+     * `to` may be x or y.
+     */
+    void (*strassen_parts)(const struct cpu_strassen_pair *p);
+    void (*add_vectors)(int64_t n, const float *x, const float *y, float *to);
     /* Transforms the kernels of a panel to the points. */
     void (*winograd_taps)(const struct cpu_winograd_kernels *k);
     /*

@@ -6,6 +6,7 @@
 #include "op.h"
 #include "patches.h"
 #include "rows.h"
+#include "strassen.h"
 #include "winograd.h"
 
 #if defined(__x86_64__)

@@ -42,6 +42,7 @@
 #include "rows_impl.h"
 #include "slide_impl.h"
 #include "step_impl.h"
+#include "strassen_impl.h"
 #include "winograd_impl.h"
 #include "winograd_planes_impl.h"
 
@@ -82,6 +83,8 @@ static const struct cpu_loops NAME(loops) = {
     .lrn_back = NAME(lrn_back),
     .step = NAME(step),
     .store = NAME(store),
+    .strassen_parts = NAME(strassen_parts),
+    .add_vectors = NAME(add_vectors),
     .winograd_taps = NAME(winograd_taps),
     .winograd_in = NAME(winograd_in),
     .winograd_out = NAME(winograd_out),

@@ -5,6 +5,7 @@
 #include "op.h"
 #include "patches.h"
 #include "rows.h"
+#include "strassen.h"
 #include "winograd.h"
 
 /* For any CPU of the architecture, since all common ones have vectors of 16 bytes. */

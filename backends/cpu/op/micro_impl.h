@@ -117,6 +117,9 @@
 #define BIAS_2(i, p, r) \
     c##i##_0 = b0;      \
     c##i##_1 = b1;
+#define ADD_BIAS_2(i, p, r) \
+    c##i##_0 += b0;         \
+    c##i##_1 += b1;
 #define ADD_2(i, p, r)                    \
     c##i##_0 += LOAD(t->add[i] + adding); \
     c##i##_1 += LOAD_LAST(t->add[i] + adding + LANES);
@@ -151,6 +154,7 @@
 #define MULTIPLY_1(i, p, r) c##i = FMA(SPLAT(a##p[(r)*row]), b0, c##i);
 #define SUM_1(i, p, r)      STORE(sums + i * sums_row, c##i);
 #define BIAS_1(i, p, r)     c##i = b0;
+#define ADD_BIAS_1(i, p, r) c##i += b0;
 #define ADD_1(i, p, r)       c##i += LOAD_LAST(t->add[i] + adding);
 #define RELU_1(i, p, r)     c##i = SELECT_POSITIVE(c##i, c##i * b0);
 #define PRELU_1(i, p, r)    c##i = SELECT_POSITIVE(c##i, c##i * b0);
@@ -261,6 +265,11 @@
                                                                                                  \
             if (!t->first) {                                                                     \
                 ROWS_##m(LOAD_##wide)                                                            \
+            }                                                                                    \
+            if (!t->first && t->bias) {                                                          \
+                OPERAND_##wide(t->bias + t->column);                                             \
+                                                                                                 \
+                ROWS_##m(ADD_BIAS_##wide)                                                        \
             } else if (t->bias) {                                                                \
                 OPERAND_##wide(t->bias + t->column);                                             \
                                                                                                  \

@@ -105,6 +105,18 @@ struct cpu_winograd {
                            * tasks that transform weights */
 };
 
+/* The division of a product for strassen.h. */
+struct cpu_strassen {
+    int64_t pixels, pairs;             /* of an image; 0: the method is not used */
+    int64_t half;                      /* of k */
+    int64_t tiles, blocks;             /* of an image's pairs; a task has the tiles of one block */
+    int64_t panel_block, panel_blocks; /* the panels of a task, an even number, and the tasks that
+                                        * share the panels */
+    int64_t part_row, part, parts; /* the floats from a row of a part to the next, from a part to
+                                    * the next, and of all parts of a tile */
+    bool copies;                   /* quarters of a are copied */
+};
+
 /* A prepared operation. */
 struct cpu_op {
     const struct cpu_op_kind *kind;
@@ -140,6 +152,7 @@ struct cpu_op {
             bool reads_planes;        /* a product with a row-major image of three channels */
             struct cpu_gemm gemm;
             struct cpu_winograd winograd;
+            struct cpu_strassen strassen;
             struct cpu_gemm blocks[2]; /* for planes.c: the products of `block` lines or channels,
                                         * and of the last ones */
             int64_t block, aside;      /* the number of floats besides the packed columns */
@@ -333,6 +346,18 @@ void cpu_dots_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu
  * need not hold floats.
  */
 void cpu_dots_pack(const struct cpu_op *p, const uint16_t *w, uint16_t *packed);
+
+/*
+ * Replaces a convolution that is planned as a product, whose rows of a and y are pixels, in place,
+ * by Strassen's, if that is faster and allowed (strassen.c); false: it does not. `row` is the
+ * distance of the rows of a. A run's operands and steps are those of the product.
+ */
+bool cpu_strassen_plan(struct cpu_op *p, int64_t row);
+void cpu_strassen_pack(const struct cpu_op *p, const float *w, float *packed);
+void cpu_strassen_run(struct cpu_device *d, const struct cpu_op *p, struct cpu_gemm_run *r);
+
+/* Packs the weights of a product, of Winograd's or of Strassen's (convolution_pack.c). */
+void cpu_convolution_pack(const struct cpu_op *p, const float *w, float *packed);
 
 /* A convolution element by element (direct.c). */
 void cpu_direct_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args);

@@ -80,7 +80,8 @@ static void convolution_words(const struct cpu_op *p, uint64_t *word)
 
     word[0] = (is_compact ? 0 : (uint64_t)p->plan.convolution.winograd.points) << 56 |
               (uint64_t)p->plan.convolution.is_slide << 55 |
-              (uint64_t)p->plan.convolution.is_copied << 54 | (uint64_t)method << 48 |
+              (uint64_t)p->plan.convolution.is_copied << 54 |
+              (uint64_t)(p->plan.convolution.strassen.pairs != 0) << 53 | (uint64_t)method << 48 |
               (uint64_t)w->group << 2 | w->transposed << 1 | p->plan.convolution.is_transposed;
     if (method == CPU_CONVOLUTION_DECONVOLUTION)
         word[1] = (uint64_t)v->stride[2];

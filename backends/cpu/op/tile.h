@@ -57,7 +57,7 @@ struct cpu_tile {
     bool first;     /* sums start at 0, not with the contents of `sums` */
     float *sums;    /* where the sums are stored, unless `store` is set */
     int64_t sums_row;
-    const float *bias;             /* the initial value by column, with `first`; NULL: 0 */
+    const float *bias;             /* added to the sums, by column; NULL: 0 */
     const struct cpu_store *store; /* NULL: the sums are stored in `sums` */
     float *const *y;               /* for each row, where column 0 is stored; columns are
                                     * contiguous */
