@@ -142,24 +142,31 @@ static void it_is_used_only_where_it_is_allowed_and_fits(void)
     const struct image m = { 1, 512, 512, 14, 14 };
     ferry_op_answer first = { 0 };
 
-    for (int i = 0; i < 9; i++) {
+    for (int i = 0; i < 12; i++) {
         ferry_op_answer answer = { .struct_size = sizeof(answer) };
         struct rig r;
 
-        convolution(&r, &m, i == 1 ? RIG_PLAIN : RIG_LAST, i == 2 ? RIG_PLAIN : RIG_LAST,
-                    i == 3 ? RIG_BIAS_APART : RIG_PLAIN_BIAS);
-        if (i == 4)
-            r.op.math = 0;
+        convolution(&r, &m, i == 1 ? RIG_PLAIN : RIG_LAST,
+                    i == 2   ? RIG_PLAIN
+                    : i == 3 ? RIG_LAST_SLICE
+                             : RIG_LAST,
+                    i == 4 ? RIG_BIAS_APART : RIG_PLAIN_BIAS);
         if (i == 5)
-            r.op.math |= FERRY_MATH_COMPACT;
+            r.op.math = 0;
         if (i == 6)
-            r.op.constants = 0;
+            r.op.math |= FERRY_MATH_COMPACT;
         if (i == 7)
+            r.op.constants = 0;
+        if (i == 8)
             rig_step(&r, FERRY_STEP_SCALE, 0, 0, 0);
-        if (i == 8) { /* steps that follow each other in any order */
+        if (i == 9) /* before the addition, which follows the bias elsewhere */
             rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_RELU, 0, 0);
-            rig_step(&r, FERRY_STEP_ADD, 0, 0, 0);
-        }
+        if (i >= 9)
+            step_of_last(&r, FERRY_STEP_ADD);
+        if (i == 10) /* between lines of the added operand is a gap */
+            r.op.in[3].stride[2]++;
+        if (i == 11)
+            r.op.in[3].stride[1] = 2, r.op.in[3].stride[3] *= 2, r.op.in[3].stride[2] *= 2;
         CU_ASSERT_EQUAL(rig_table->query(rig_device, &r.op, &answer), 0);
         CU_ASSERT_EQUAL((answer.math & FERRY_MATH_STRASSEN) != 0, i == 0);
         if (i == 0)
@@ -168,6 +175,22 @@ static void it_is_used_only_where_it_is_allowed_and_fits(void)
             CU_ASSERT_NOT_EQUAL(first.packed_key, answer.packed_key);
         rig_end(&r);
     }
+}
+
+/* Each group is a product of its own. */
+static void groups_do_not_use_it(void)
+{
+    const struct image m = { 1, 1024, 512, 14, 14 };
+    ferry_op_answer answer = { .struct_size = sizeof(answer) };
+    struct rig r;
+
+    convolution(&r, &m, RIG_LAST, RIG_LAST, RIG_PLAIN_BIAS);
+    r.op.params.window.group = 2;
+    r.op.in[1].shape[1] = 512;
+    CU_ASSERT_EQUAL(rig_table->query(rig_device, &r.op, &answer), 0);
+    CU_ASSERT_EQUAL(answer.math & FERRY_MATH_STRASSEN, 0);
+    r.op.in[1].shape[1] = 1024;
+    rig_end(&r);
 }
 
 static void results_do_not_depend_on_the_number_of_threads(void)
@@ -229,6 +252,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(all_kinds_of_steps_are_performed),
     FERRY_TEST(the_shape_decides),
     FERRY_TEST(it_is_used_only_where_it_is_allowed_and_fits),
+    FERRY_TEST(groups_do_not_use_it),
     FERRY_TEST(results_do_not_depend_on_the_number_of_threads),
     FERRY_TEST(an_image_of_a_batch_has_the_result_that_it_has_alone),
     FERRY_TEST(many_threads_share_few_tiles),
