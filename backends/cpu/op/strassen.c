@@ -14,10 +14,10 @@
  * element of the parts; and the number of rows that take as long as reading the longer weights.
  */
 #define ADDING          12
-#define MAKING          6
+#define MAKING          8
 #define ROWS_PER_WEIGHT 3
 /* The part of the multiplications that must be saved. */
-#define LEAST_GAIN 0.035
+#define LEAST_GAIN 0.03
 /* The maximum floats of a task's parts, which should stay in the cache. */
 #define MOST_PARTS (32 * 1024)
 /* The number of tiles is a multiple of it, so that threads get equally many. */
