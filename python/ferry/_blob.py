@@ -163,18 +163,19 @@ class Blob(Held):
 
     def _share(self, values):
         """Makes a contiguous array of the blob's dtype and shape the host's copy of the data, without a copy
-        and without a reference to it. Returns False, and does nothing, for other arrays."""
+        and without a reference to it. Returns the memory; None, and does nothing, for other arrays."""
         if values.dtype != _dtypes.numpys(lib.ferry_blob_dtype(self._use())) or \
                 not (values.flags.c_contiguous and values.flags.aligned and values.size):
-            return False
-        lib.ferry_memory_adopt(self._memory(False), None, _abi.Ref(values.ctypes.data, 0), values.nbytes,
-                               _abi.ADOPT_READONLY, None, None)
-        return True
-
-    def _unshare(self):
-        """Ends the use of a shared array, after pending work: new storage takes its place. The data are lost."""
+            return None
         memory = self._memory(False)
-        size = self.size * _dtypes.numpys(lib.ferry_blob_dtype(self._use())).itemsize
+        lib.ferry_memory_adopt(memory, None, _abi.Ref(values.ctypes.data, 0), values.nbytes,
+                               _abi.ADOPT_READONLY, None, None)
+        return memory
+
+    @staticmethod
+    def _unshare(memory, size):
+        """Ends the use of a shared array by _share's memory, after pending work: new storage takes its place.
+        The data are lost."""
         storage = _libc.malloc(size)
         if not storage:
             raise MemoryError(f"{size} bytes for an input's blob")

@@ -171,14 +171,15 @@ class Net(Held):
                 values, blob = np.asarray(values), have[name]
                 if blob.shape != values.shape:
                     blob.reshape(values.shape)
-                if self._shares and blob._share(values):
-                    shared.append(blob)
-                else:
+                memory = blob._share(values) if self._shares else None
+                if memory is None:
                     blob.data = values
+                else:
+                    shared.append((blob, memory, values))  # which keeps an array made by asarray
             self._loss = out_double(lib.ferry_net_forward, handle)
         finally:
-            for blob in shared:
-                blob._unshare()
+            for blob, memory, values in shared:
+                blob._unshare(memory, values.nbytes)
         return {name: blob._copy() for name, blob in outputs.items()}
 
     @property

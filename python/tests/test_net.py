@@ -104,6 +104,31 @@ def test_a_layer_in_place_leaves_a_shared_input_alone(device, tmp_path):
             np.testing.assert_array_equal(x, before)
 
 
+SUM = """
+layer { name: "a" type: "Input" top: "a" input_param { shape { dim: 100 } } }
+layer { name: "b" type: "Input" top: "b" input_param { shape { dim: 100 } } }
+layer { name: "sum" type: "Eltwise" bottom: "a" bottom: "b" top: "sum" }
+"""
+
+
+class Made:
+    """Gives NumPy a new array each time."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __array__(self, dtype=None, copy=None):
+        return np.full(100, self.value, dtype or "f4")
+
+
+def test_arrays_that_only_the_pass_holds_are_shared_until_its_end(device, tmp_path):
+    path = tmp_path / "sum.prototxt"
+    path.write_text(SUM)
+    net = ferry.Net(device, path, share_inputs=True)
+    for _ in range(3):
+        np.testing.assert_array_equal(net.forward(a=Made(1), b=Made(2))["sum"], np.full(100, 3))
+
+
 def test_a_failed_pass_ends_the_sharing(device, prototxt):
     net = ferry.Net(device, prototxt, share_inputs=True)
     known(net)
