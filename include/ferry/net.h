@@ -93,7 +93,7 @@ typedef struct ferry_net_options {
      * pass packs them, for ferry_net_save, ferry_net_move_to and an export, and when the program
      * gets them or shares them with a net that lacks the option or was used before; then they
      * stay. The file stays open; once overwritten, not replaced, these calls fail with FERRY_EIO.
-     * Sets FERRY_MATH_COMPACT: passes may take longer, and results differ within rounding.
+     * Sets FERRY_MATH_COMPACT, not FERRY_MATH_STRASSEN: passes may be longer, rounding differs.
      */
     bool reread_weights;
     bool recompute; /* plan_training, with cheap results computed again in backward, not kept */

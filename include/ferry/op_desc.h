@@ -48,7 +48,11 @@ typedef struct ferry_operand {
 #define FERRY_MATH_WINOGRAD_2 8u
 /* Packed constants at most as large as the constants, though runs may take longer; since 1.2 */
 #define FERRY_MATH_COMPACT 16u
-/* Strassen's method: fewer multiplications in products, different rounding; since 1.2 */
+/*
+ * Strassen's method in products: fewer multiplications. It rounds by the largest terms of an
+ * element and of some others, in other pixels and channels of the same image; NaN, infinity and
+ * overflow reach these too. Since 1.2
+ */
 #define FERRY_MATH_STRASSEN 32u
 
 /** Steps of an epilogue. */

@@ -68,8 +68,8 @@ typedef struct ferry_op_answer {
     uint64_t packed_bytes;  /* 0: no packed constants */
     /**
      * Operations of one device with equal nonzero keys may share packed constants. The key
-     * identifies the shapes of the constants and the packed format; it does not depend on batch or
-     * image size [rule 60].
+     * identifies the shapes of the constants and the packed format; batch and image size change it
+     * only with the format [rule 60].
      */
     uint64_t packed_key;
     uint64_t workspace_bytes; /* bytes that a run needs */

@@ -16,7 +16,8 @@
 #include <ferry/op_desc.h>
 
 /*
- * Special values and errors, for all kinds; `ferry check` tries them.
+ * Special values and errors, for all kinds without permitted approximations (FERRY_MATH_…);
+ * `ferry check` tries them.
  *
  * NaN: an element whose definition uses a NaN is NaN, also after RELU. MAX and ARGMAX (with POOL's
  * mask) may ignore a NaN instead; THRESHOLD, CLIP, HARD_SIGMOID and HARD_SWISH may give a bound.

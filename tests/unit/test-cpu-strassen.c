@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "op-rig.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,13 +49,15 @@ static void step_of_last(struct rig *r, uint32_t step)
            is_add ? y->shape : &y->shape[1]);
 }
 
+/* Whether the weights are packed as seven quarters instead of four, and with scales. */
 static bool is_used(const ferry_op_answer *answer, const struct image *m)
 {
-    uint64_t quarters = answer->packed_bytes * 4 / sizeof(float);
+    const int64_t quarters = m->channels * m->outputs / 4, scales = m->channels + m->outputs;
+    const bool is_used = (answer->math & FERRY_MATH_STRASSEN) != 0;
 
-    CU_ASSERT_EQUAL(answer->math & FERRY_MATH_STRASSEN ? 7 : 4,
-                    quarters / (uint64_t)(m->channels * m->outputs));
-    return (answer->math & FERRY_MATH_STRASSEN) != 0;
+    if (answer->packed_bytes && is_used)
+        CU_ASSERT_EQUAL(answer->packed_bytes, (uint64_t)(7 * quarters + scales) * sizeof(float));
+    return is_used;
 }
 
 static void images_of_any_size_agree_with_the_oracle(void)
@@ -72,6 +75,7 @@ static void images_of_any_size_agree_with_the_oracle(void)
         if (is_sure) {
             m.channels = i % 2 ? 512 : 1024; /* of 1024, quarters are copied */
             m.outputs = 256;
+            m.images = 4;
         }
         convolution(&r, &m, is_sure ? RIG_LAST : (int)rig_random(RIG_LAYOUTS), RIG_LAST,
                     (enum rig_bias)rig_random(2));
@@ -91,7 +95,7 @@ static void images_of_any_size_agree_with_the_oracle(void)
 /* The steps that the micro-kernel performs, and functions after them. */
 static void all_kinds_of_steps_are_performed(void)
 {
-    const struct image m = { 1, 384, 256, 11, 11 };
+    const struct image m = { 4, 384, 256, 11, 11 };
 
     for (int i = 0; i < 6; i++) {
         ferry_op_answer answer;
@@ -118,13 +122,13 @@ static void the_shape_decides(void)
         bool is_used;
     } all[] = {
         { { 1, 512, 512, 14, 14 }, true },
-        { { 1, 1024, 1024, 7, 7 }, true },  /* the last pair lacks a row */
-        { { 1, 512, 256, 7, 7 }, false },   /* the weights would be read for too few rows */
+        { { 4, 1024, 1024, 7, 7 }, true },  /* the last pair lacks a row */
+        { { 1, 1024, 1024, 7, 7 }, false }, /* the weights would be read for too few rows */
         { { 1, 128, 512, 14, 14 }, false }, /* the sums would be short */
         { { 1, 256, 64, 28, 28 }, false },  /* the parts would be used too rarely */
-        { { 1, 512, 320, 14, 14 }, true },
-        { { 1, 512, 336, 14, 14 }, false }, /* panels without a neighbour */
-        { { 1, 520, 512, 14, 14 }, false }, /* half of the channels is not whole vectors */
+        { { 2, 512, 320, 14, 14 }, true },
+        { { 2, 512, 336, 14, 14 }, false }, /* panels without a neighbour */
+        { { 2, 520, 512, 14, 14 }, false }, /* half of the channels is not whole vectors */
     };
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
@@ -197,7 +201,7 @@ static void groups_do_not_use_it(void)
 
 static void results_do_not_depend_on_the_number_of_threads(void)
 {
-    static const struct image all[] = { { 1, 512, 256, 11, 11 }, { 3, 1024, 1024, 7, 7 } };
+    static const struct image all[] = { { 4, 512, 256, 11, 11 }, { 5, 1024, 1024, 7, 7 } };
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         struct rig r;
@@ -209,27 +213,59 @@ static void results_do_not_depend_on_the_number_of_threads(void)
 }
 
 /* Pixels of different images are not paired. */
-static void an_image_of_a_batch_has_the_result_that_it_has_alone(void)
+static void an_image_has_the_same_result_in_any_batch(void)
 {
-    const struct image two = { 2, 512, 256, 11, 11 }, one = { 1, 512, 256, 11, 11 };
+    const struct image eight = { 8, 512, 256, 11, 11 }, four = { 4, 512, 256, 11, 11 };
     const size_t x = 512 * 121, y = 256 * 121;
-    double *of_two[FERRY_OP_OUTPUTS] = { NULL }, *of_one[FERRY_OP_OUTPUTS] = { NULL };
+    double *of_eight[FERRY_OP_OUTPUTS] = { NULL }, *of_four[FERRY_OP_OUTPUTS] = { NULL };
     struct rig r, s;
 
-    convolution(&r, &two, RIG_LAST, RIG_LAST, RIG_NO_BIAS);
-    convolution(&s, &one, RIG_LAST, RIG_LAST, RIG_NO_BIAS);
-    memcpy(s.in[0], r.in[0] + x, x * sizeof(double));
+    convolution(&r, &eight, RIG_LAST, RIG_LAST, RIG_NO_BIAS);
+    convolution(&s, &four, RIG_LAST, RIG_LAST, RIG_NO_BIAS);
+    memcpy(s.in[0], r.in[0] + 5 * x, x * sizeof(double));
     memcpy(s.in[1], r.in[1], (size_t)rig_count(&r.op.in[1]) * sizeof(double));
-    for (size_t i = 0; i < x; i++)
+    for (size_t i = 0; i < 5 * x; i++)
         r.in[0][i] = 1e6; /* a neighbour's rounding would show */
-    CU_ASSERT_EQUAL(rig_run_plugin(&r, of_two), 0);
-    CU_ASSERT_EQUAL(rig_run_plugin(&s, of_one), 0);
-    if (of_two[0] && of_one[0])
-        CU_ASSERT_EQUAL(memcmp(of_two[0] + y, of_one[0], y * sizeof(double)), 0);
-    free(of_two[0]);
-    free(of_one[0]);
+    CU_ASSERT_EQUAL(rig_run_plugin(&r, of_eight), 0);
+    CU_ASSERT_EQUAL(rig_run_plugin(&s, of_four), 0);
+    if (of_eight[0] && of_four[0])
+        CU_ASSERT_EQUAL(memcmp(of_eight[0] + 5 * y, of_four[0], y * sizeof(double)), 0);
+    free(of_eight[0]);
+    free(of_four[0]);
     rig_end(&r);
     rig_end(&s);
+}
+
+/* Channels of x and y of any magnitude have their own digits. */
+static void channels_may_have_any_magnitude(void)
+{
+    const struct image m = { 4, 512, 256, 9, 11 };
+    double *by_strassen[FERRY_OP_OUTPUTS] = { NULL }, *by_product[FERRY_OP_OUTPUTS] = { NULL };
+    struct rig r;
+
+    convolution(&r, &m, RIG_LAST, RIG_LAST, RIG_PLAIN_BIAS);
+    for (int64_t i = 0; i < 4 * 512 * 99; i++)
+        r.in[0][i] = (float)(r.in[0][i] * exp2((double)(i / 99 % 512 % 21 - 10)));
+    for (int64_t i = 0; i < 256 * 512; i++)
+        r.in[1][i] =
+            (float)(r.in[1][i] * exp2((double)(i / 512 * 5 % 31 - 15 - (i % 512 % 21 - 10))));
+    for (int64_t i = 0; i < 256; i++)
+        r.in[2][i] *= exp2((double)(i * 5 % 31 - 15));
+    CU_ASSERT_EQUAL(rig_run_plugin(&r, by_strassen), 0);
+    r.op.math = 0;
+    CU_ASSERT_EQUAL(rig_run_plugin(&r, by_product), 0);
+    for (int64_t i = 0; by_strassen[0] && by_product[0] && i < 4 * 256; i++) {
+        double most = 0, apart = 0;
+
+        for (int64_t k = i * 99; k < (i + 1) * 99; k++) {
+            most = fmax(most, fabs(by_product[0][k]));
+            apart = fmax(apart, fabs(by_product[0][k] - by_strassen[0][k]));
+        }
+        CU_ASSERT(apart <= 2e-5 * most);
+    }
+    free(by_strassen[0]);
+    free(by_product[0]);
+    rig_end(&r);
 }
 
 static void many_threads_share_few_tiles(void)
@@ -256,7 +292,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(it_is_used_only_where_it_is_allowed_and_fits),
     FERRY_TEST(groups_do_not_use_it),
     FERRY_TEST(results_do_not_depend_on_the_number_of_threads),
-    FERRY_TEST(an_image_of_a_batch_has_the_result_that_it_has_alone),
+    FERRY_TEST(an_image_has_the_same_result_in_any_batch),
+    FERRY_TEST(channels_may_have_any_magnitude),
     FERRY_TEST(many_threads_share_few_tiles),
 };
 

@@ -115,11 +115,9 @@ struct cpu_loops {
     /* Stores a row of sums, which is read by whole vectors; pointers are those of column 0. */
     void (*store)(const struct cpu_store *s, int64_t column, int64_t columns, const float *sums,
                   const float *add, float *y);
-    /*
-     * Makes the parts of a pair of rows: strassen.h. Then to = x + y for n floats, whole vectors;
-     * `to` may be x or y.
-     */
+    /* Makes the parts of a pair of rows: strassen.h. */
     void (*strassen_parts)(const struct cpu_strassen_pair *p);
+    /* to = x + y, for n floats, whole vectors; `to` may be x or y. */
     void (*add_vectors)(int64_t n, const float *x, const float *y, float *to);
     /* Transforms the kernels of a panel to the points. */
     void (*winograd_taps)(const struct cpu_winograd_kernels *k);

@@ -120,6 +120,9 @@
 #define ADD_BIAS_2(i, p, r) \
     c##i##_0 += b0;         \
     c##i##_1 += b1;
+#define SCALE_2(i, p, r) \
+    c##i##_0 *= b0;      \
+    c##i##_1 *= b1;
 #define ADD_2(i, p, r)                    \
     c##i##_0 += LOAD(t->add[i] + adding); \
     c##i##_1 += LOAD_LAST(t->add[i] + adding + LANES);
@@ -155,6 +158,7 @@
 #define SUM_1(i, p, r)      STORE(sums + i * sums_row, c##i);
 #define BIAS_1(i, p, r)     c##i = b0;
 #define ADD_BIAS_1(i, p, r) c##i += b0;
+#define SCALE_1(i, p, r)    c##i *= b0;
 #define ADD_1(i, p, r)       c##i += LOAD_LAST(t->add[i] + adding);
 #define RELU_1(i, p, r)     c##i = SELECT_POSITIVE(c##i, c##i * b0);
 #define PRELU_1(i, p, r)    c##i = SELECT_POSITIVE(c##i, c##i * b0);
@@ -316,6 +320,11 @@
             if (!s) {                                                                            \
                 ROWS_##m(SUM_##wide)                                                             \
                 return;                                                                          \
+            }                                                                                    \
+            if (s->scales) {                                                                     \
+                OPERAND_##wide(s->scales + t->column);                                           \
+                                                                                                 \
+                ROWS_##m(SCALE_##wide)                                                           \
             }                                                                                    \
             if (s->adds) {                                                                       \
                 const int64_t adding = t->column + tile * t->add_step;                           \

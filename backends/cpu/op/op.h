@@ -74,7 +74,8 @@ static inline int64_t cpu_turn_at(const struct cpu_turn *t, int64_t k)
     return at;
 }
 
-/* The file that computes a convolution; a product is Winograd's if `winograd` has points. */
+/* The file that computes a convolution; a product is Winograd's if `winograd` has points,
+ * and Strassen's if `strassen` has pairs. */
 enum cpu_convolution_method {
     CPU_CONVOLUTION_DIRECT,  /* element by element: direct.c */
     CPU_CONVOLUTION_PRODUCT, /* convolution.c */
@@ -348,9 +349,10 @@ void cpu_dots_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu
 void cpu_dots_pack(const struct cpu_op *p, const uint16_t *w, uint16_t *packed);
 
 /*
- * Replaces a convolution that is planned as a product, whose rows of a and y are pixels, in place,
- * by Strassen's, if that is faster and allowed (strassen.c); false: it does not. `row` is the
- * distance of the rows of a. A run's operands and steps are those of the product.
+ * Replaces a convolution that is planned as a product by Strassen's (strassen.c). Returns false,
+ * and changes nothing, if that is not permitted or not faster. The pixels of x and of y are at one
+ * distance, that of x is `row`, and the micro-kernel performs the steps. A run's operands and steps
+ * are those of the product.
  */
 bool cpu_strassen_plan(struct cpu_op *p, int64_t row);
 void cpu_strassen_pack(const struct cpu_op *p, const float *w, float *packed);

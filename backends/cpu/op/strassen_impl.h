@@ -7,23 +7,24 @@ TARGET static void NAME(strassen_parts)(const struct cpu_strassen_pair *p)
     float *to = p->to;
 
     for (int64_t i = 0; i < p->half; i += LANES, to += LANES) {
+        const vec scale = LOAD(p->scales + i), right_scale = LOAD(p->scales + p->half + i);
         const vec left = LOAD(p->upper + i), right = LOAD(p->upper + p->half + i);
         vec lower_left = { 0 }, lower_right = { 0 }, sum, rest;
 
         if (p->lower) {
-            lower_left = LOAD(p->lower + i);
-            lower_right = LOAD(p->lower + p->half + i);
+            lower_left = scale * LOAD(p->lower + i);
+            lower_right = right_scale * LOAD(p->lower + p->half + i);
         }
         sum = lower_left + lower_right;
-        rest = sum - left;
+        rest = sum - scale * left;
         STORE(to + STRASSEN_SUM * part, sum);
         STORE(to + STRASSEN_REST * part, rest);
-        STORE(to + STRASSEN_FALL * part, left - lower_left);
-        STORE(to + STRASSEN_LAST * part, right - rest);
+        STORE(to + STRASSEN_FALL * part, scale * left - lower_left);
+        STORE(to + STRASSEN_LAST * part, right_scale * right - rest);
+        STORE(to + STRASSEN_CORNER * part, lower_right);
         if (p->copies) {
             STORE(to + STRASSEN_LEFT * part, left);
             STORE(to + STRASSEN_RIGHT * part, right);
-            STORE(to + STRASSEN_CORNER * part, lower_right);
         }
     }
 }

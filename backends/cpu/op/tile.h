@@ -29,9 +29,10 @@ struct cpu_step {
 
 #define CPU_MOST_STEPS (FERRY_OP_EPILOGUE + 1)
 
-/* The steps that micro-kernels perform: y = f(bias + sum + add). Sums start with the bias. */
+/* The steps that micro-kernels perform: y = f((bias + sum) · scale + add). */
 struct cpu_store {
     const float *bias;   /* `add` of the tile is set */
+    const float *scales; /* a factor for each column; NULL: 1. Not of loops.h's `store` */
     bool adds;           /* a tile's `add` is set */
     uint32_t clamp;      /* CPU_CLAMP_… */
     float slope;         /* CPU_CLAMP_RELU: x > 0 ? x : slope·x */
@@ -57,7 +58,7 @@ struct cpu_tile {
     bool first;     /* sums start at 0, not with the contents of `sums` */
     float *sums;    /* where the sums are stored, unless `store` is set */
     int64_t sums_row;
-    const float *bias;             /* added to the sums, by column; NULL: 0 */
+    const float *bias;             /* added to the initial sums, by column; NULL: 0 */
     const struct cpu_store *store; /* NULL: the sums are stored in `sums` */
     float *const *y;               /* for each row, where column 0 is stored; columns are
                                     * contiguous */
