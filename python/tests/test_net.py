@@ -140,6 +140,29 @@ def test_a_failed_pass_ends_the_sharing(device, prototxt):
         net.inputs["data"].data  # pylint: disable=expression-not-assigned
 
 
+WIDE = """
+layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 512 dim: 14 dim: 14 } } }
+layer { name: "c" type: "Convolution" bottom: "x" top: "y"
+        convolution_param { num_output: 512 kernel_size: 1 weight_filler { type: "msra" } } }
+"""
+
+
+def test_a_fused_net_may_use_strassens_method_unless_weights_are_reread(device, tmp_path):
+    path, weights = tmp_path / "wide.prototxt", tmp_path / "wide.caffemodel"
+    path.write_text(WIDE)
+    net = ferry.Net(device, path, fuse=False)
+    net.save(weights)
+    x = np.random.default_rng(1).standard_normal((1, 512, 14, 14)).astype("f4")
+    product = net.forward(x=x)["y"]
+    reread = ferry.Net(device, path, weights, reread_weights=True).forward(x=x)["y"]
+    strassen = ferry.Net(device, path, weights).forward(x=x)["y"]
+    w = np.array(net.params["c"][0].data, "f8").reshape(512, 512)
+    np.testing.assert_allclose(strassen[0].reshape(512, -1), w @ x[0].reshape(512, -1).astype("f8"), atol=5e-5)
+    if device.name.startswith("cpu:"):
+        np.testing.assert_array_equal(reread, product)
+        assert (strassen != product).any()
+
+
 def test_a_net_may_round_to_bf16(device, prototxt):
     x = np.random.default_rng(1).standard_normal((1, 4)).astype("f4")
     outs = []
