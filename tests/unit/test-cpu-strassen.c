@@ -241,16 +241,20 @@ static void channels_may_have_any_magnitude(void)
 {
     const struct image m = { 4, 512, 256, 9, 11 };
     double *by_strassen[FERRY_OP_OUTPUTS] = { NULL }, *by_product[FERRY_OP_OUTPUTS] = { NULL };
+    double of_x[512], of_y[256];
     struct rig r;
 
     convolution(&r, &m, RIG_LAST, RIG_LAST, RIG_PLAIN_BIAS);
+    for (int64_t c = 0; c < 512; c++)
+        of_x[c] = exp2(5 * (double)(c % 21 - 10));
+    for (int64_t o = 0; o < 256; o++) {
+        of_y[o] = exp2((double)(5 * o % 31 - 15));
+        r.in[2][o] *= of_y[o];
+    }
     for (int64_t i = 0; i < 4 * 512 * 99; i++)
-        r.in[0][i] = (float)(r.in[0][i] * exp2((double)(i / 99 % 512 % 21 - 10)));
+        r.in[0][i] *= of_x[i / 99 % 512];
     for (int64_t i = 0; i < 256 * 512; i++)
-        r.in[1][i] =
-            (float)(r.in[1][i] * exp2((double)(i / 512 * 5 % 31 - 15 - (i % 512 % 21 - 10))));
-    for (int64_t i = 0; i < 256; i++)
-        r.in[2][i] *= exp2((double)(i * 5 % 31 - 15));
+        r.in[1][i] *= of_y[i / 512] / of_x[i % 512];
     CU_ASSERT_EQUAL(rig_run_plugin(&r, by_strassen), 0);
     r.op.math = 0;
     CU_ASSERT_EQUAL(rig_run_plugin(&r, by_product), 0);

@@ -25,7 +25,7 @@
 /* The maximum floats of a task's parts, which should stay in the cache. */
 #define MOST_PARTS (40 * 1024)
 /* The largest magnitude of a scale's exponent. */
-#define MOST_EXPONENT 40
+#define MOST_EXPONENT 120
 /* The number of tiles is a multiple of it, so that threads get equally many. */
 #define SHARED_TILES 4
 
