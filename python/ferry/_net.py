@@ -175,11 +175,11 @@ class Net(Held):
                 if memory is None:
                     blob.data = values
                 else:
-                    shared.append((blob, memory, values))  # which keeps an array made by asarray
+                    shared.append((memory, values))  # which keeps an array made by asarray
             self._loss = out_double(lib.ferry_net_forward, handle)
         finally:
-            for blob, memory, values in shared:
-                blob._unshare(memory, values.nbytes)
+            for memory, values in shared:
+                Blob._unshare(memory, values.nbytes)
         return {name: blob._copy() for name, blob in outputs.items()}
 
     @property

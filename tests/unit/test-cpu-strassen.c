@@ -110,6 +110,7 @@ static void all_kinds_of_steps_are_performed(void)
             step_of_last(&r, FERRY_STEP_PRELU);
         if (i >= 4)
             rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_SIGMOID, 0, 0);
+        r.in_place = i == 5 ? 4 : 0; /* the added operand is y */
         rig_run(&r, &answer);
         CU_ASSERT(is_used(&answer, &m));
     }

@@ -74,8 +74,10 @@ static inline int64_t cpu_turn_at(const struct cpu_turn *t, int64_t k)
     return at;
 }
 
-/* The file that computes a convolution; a product is Winograd's if `winograd` has points,
- * and Strassen's if `strassen` has pairs. */
+/*
+ * The file that computes a convolution; a product is Winograd's if `winograd` has points, and
+ * Strassen's if `strassen` has pairs.
+ */
 enum cpu_convolution_method {
     CPU_CONVOLUTION_DIRECT,  /* element by element: direct.c */
     CPU_CONVOLUTION_PRODUCT, /* convolution.c */

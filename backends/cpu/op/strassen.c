@@ -108,6 +108,12 @@ static float power_of(float magnitude)
     return ldexpf(1, exponent < -MOST_EXPONENT ? -MOST_EXPONENT : exponent);
 }
 
+/* The larger number; a if b is NaN. */
+static inline float larger(float a, float b)
+{
+    return b > a ? b : a;
+}
+
 /* Sets the scales by the largest weight of each row of b, and then of each column. */
 static void find_scales(const struct cpu_gemm *g, const float *w, const int64_t *wide, float *of_y,
                         float *of_a)
@@ -116,14 +122,14 @@ static void find_scales(const struct cpu_gemm *g, const float *w, const int64_t 
         of_a[k] = 0;
     for (int64_t j = 0; j < g->n; j++)
         for (int64_t k = 0; k < g->k; k++)
-            of_a[k] = fmaxf(of_a[k], fabsf(w[j * wide[0] + k * wide[1]]));
+            of_a[k] = larger(of_a[k], fabsf(w[j * wide[0] + k * wide[1]]));
     for (int64_t k = 0; k < g->k; k++)
         of_a[k] = power_of(of_a[k]);
     for (int64_t j = 0; j < g->n; j++) {
         float magnitude = 0;
 
         for (int64_t k = 0; k < g->k; k++)
-            magnitude = fmaxf(magnitude, fabsf(w[j * wide[0] + k * wide[1]]) / of_a[k]);
+            magnitude = larger(magnitude, fabsf(w[j * wide[0] + k * wide[1]]) / of_a[k]);
         of_y[j] = power_of(magnitude);
     }
 }
@@ -258,8 +264,9 @@ static void add_product(const struct pass *s, struct tile *t, int part, bool fir
 }
 
 /*
- * Adds the next product to the sums, unless there is none, and stores a quarter of y, upper or
- * lower.
+ * Adds the next product to the sums, if spans are set, and stores a quarter of y: its upper or lower
+ * rows. The micro-kernel reads each element of the added operand, which may be y, just before it
+ * stores that element.
  */
 static void store_quarter(const struct pass *s, struct tile *t, int part, int half, int64_t column,
                           float *sums)
@@ -317,7 +324,7 @@ static void do_functions(const struct pass *s, const struct tile *t, int64_t fir
         cpu_gemm_functions(s->run, end - first, t->y[1][i] + first);
 }
 
-/* Divides the bias of columns first … end − 1 by the scales of y. NULL: there is none. */
+/* Divides the bias of columns first … end − 1 by the scales of y; returns NULL without one. */
 static const float *scale_bias(const struct pass *s, int64_t first, int64_t end, float *to)
 {
     const float *bias = s->run->store.bias;
