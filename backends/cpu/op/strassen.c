@@ -264,9 +264,9 @@ static void add_product(const struct pass *s, struct tile *t, int part, bool fir
 }
 
 /*
- * Adds the next product to the sums, if spans are set, and stores a quarter of y: its upper or lower
- * rows. The micro-kernel reads each element of the added operand, which may be y, just before it
- * stores that element.
+ * Adds the next product to the sums, if spans are set, and stores a quarter of y: its upper or its
+ * lower rows. The micro-kernel reads each element of the added operand, which may be y, just before
+ * it stores that element.
  */
 static void store_quarter(const struct pass *s, struct tile *t, int part, int half, int64_t column,
                           float *sums)
