@@ -26,14 +26,15 @@
 #define LOOP_NUMBER(word) ((word) >> 32)
 
 /*
- * The number of times that a thread looks for work before it sleeps: first by spinning, some ten
- * microseconds; then as many times with sched_yield between looks, which takes a microsecond if no
- * other thread is waiting. Waking a thread takes tens of microseconds, and the next loop of a net
- * with small layers comes sooner.
+ * How long a thread looks for work before it sleeps: first SPINS times, tens of microseconds; then
+ * for a time, with sched_yield after every LOOKS looks, which takes a microsecond if no other
+ * thread waits. Waking a thread takes tens of microseconds, and the next loop of a net with small
+ * layers comes sooner. After a short sleep a thread is patient: passes follow each other closely.
  */
-#define SPINS  2000
-#define YIELDS 100
-#define LOOKS  20
+#define SPINS      2000
+#define LOOKS      20
+#define LOOK_NS    (150 * 1000)
+#define PATIENT_NS (500 * 1000)
 
 /*
  * The number of bytes below which a second thread costs more than it helps, and the bytes of a
@@ -194,37 +195,57 @@ static bool is_news(struct pool *p, uint64_t seen)
     return ((word & LOOP_OPEN) && LOOP_NUMBER(word) != seen) || atomic_load(&p->ending);
 }
 
-static void wait_for_news(struct pool *p, uint64_t seen)
+static uint64_t now_ns(clockid_t clock)
 {
-    for (int i = 0; i < SPINS; i++) {
+    struct timespec t;
+
+    clock_gettime(clock, &t);
+    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+}
+
+/* Looks for news a number of times; whether there is any. */
+static bool look(struct pool *p, uint64_t seen, int times)
+{
+    for (int i = 0; i < times; i++) {
         if (is_news(p, seen))
-            return;
+            return true;
         relax();
     }
-    for (int i = 0; i < YIELDS * LOOKS; i++) {
-        if (is_news(p, seen))
+    return false;
+}
+
+/* Waits for news. *is_patient is updated by each sleep. */
+static void wait_for_news(struct pool *p, uint64_t seen, bool *is_patient)
+{
+    const uint64_t most = *is_patient ? PATIENT_NS : LOOK_NS;
+    const uint64_t begin = now_ns(CLOCK_MONOTONIC);
+
+    if (look(p, seen, SPINS))
+        return;
+    do {
+        if (look(p, seen, LOOKS))
             return;
-        if (i % LOOKS == 0)
-            sched_yield();
-        relax();
-    }
+        sched_yield();
+    } while (now_ns(CLOCK_MONOTONIC) - begin < most);
     pthread_mutex_lock(&p->lock);
     atomic_fetch_add(&p->sleepers, 1);
     while (!is_news(p, seen))
         pthread_cond_wait(&p->wake, &p->lock);
     atomic_fetch_sub(&p->sleepers, 1);
     pthread_mutex_unlock(&p->lock);
+    *is_patient = now_ns(CLOCK_MONOTONIC) - begin < PATIENT_NS;
 }
 
 static void *help(void *arg)
 {
     struct pool *p = arg;
     uint64_t seen = 0;
+    bool is_patient = false;
 
     for (;;) {
         uint64_t word;
 
-        wait_for_news(p, seen);
+        wait_for_news(p, seen, &is_patient);
         if (atomic_load(&p->ending))
             return NULL;
         word = atomic_load(&p->word);
@@ -468,14 +489,6 @@ void workers_count(uint64_t *counts)
     thread_counts = counts;
 }
 
-static uint64_t processor_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
-}
-
 /* Gives a task to the thread that is free first. */
 static void assign(uint64_t *busy, unsigned threads, uint64_t ns)
 {
@@ -496,13 +509,13 @@ static void run_counted(const struct loop *loop, unsigned threads)
     in_counted_task = true;
     for (int64_t piece = 0; piece < loop->pieces; piece++) {
         int64_t first = piece * loop->piece, left = loop->n - first;
-        uint64_t begin = processor_ns(), ns;
+        uint64_t begin = now_ns(CLOCK_THREAD_CPUTIME_ID), ns;
 
         if (loop->task)
             loop->task(loop->arg, piece, 0);
         else
             loop->body(loop->arg, first, left < loop->piece ? left : loop->piece, piece);
-        ns = processor_ns() - begin;
+        ns = now_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
         counts[WORKERS_NS] += ns;
         assign(busy, threads, ns);
     }

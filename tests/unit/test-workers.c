@@ -435,6 +435,50 @@ static void what_threads_write_is_apart_from_what_they_read(void)
     CU_ASSERT_EQUAL((offsetof(struct pool, loop) + offsetof(struct loop, arg)) / APART, loop);
 }
 
+/* Waits for news of a pool, which another thread publishes after a time. */
+struct news {
+    struct pool *pool;
+    long microseconds;
+};
+
+static void *publish_later(void *arg)
+{
+    const struct news *n = arg;
+
+    usleep((useconds_t)n->microseconds);
+    publish(n->pool);
+    return NULL;
+}
+
+/* Whether a thread is patient after it has waited that long. */
+static bool is_patient_after(struct pool *p, long microseconds)
+{
+    struct news n = { p, microseconds };
+    uint64_t seen = LOOP_NUMBER(atomic_load(&p->word));
+    bool is_patient = microseconds > 1000; /* the opposite of what is expected */
+    pthread_t other;
+
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&other, NULL, publish_later, &n), 0);
+    wait_for_news(p, seen, &is_patient);
+    pthread_join(other, NULL);
+    CU_ASSERT_EQUAL(LOOP_NUMBER(atomic_load(&p->word)), seen + 1);
+    return is_patient;
+}
+
+/* A busy machine may wake a thread late, so that a short sleep gets many chances. */
+static void a_short_sleep_makes_a_thread_patient_and_a_long_one_does_not(void)
+{
+    struct pool *p = new_pool(2);
+    int tries = 0;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    while (!is_patient_after(p, 250) && tries < 1000)
+        tries++;
+    CU_ASSERT(tries < 1000);
+    CU_ASSERT_FALSE(is_patient_after(p, 20000));
+    free_pool(p);
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_loop_uses_all_threads),
     FERRY_TEST(a_limited_loop_uses_at_most_its_limit_of_threads),
@@ -450,6 +494,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(limited_loops_have_processors_of_their_own),
     FERRY_TEST(a_forbidden_processor_is_found),
     FERRY_TEST(what_threads_write_is_apart_from_what_they_read),
+    FERRY_TEST(a_short_sleep_makes_a_thread_patient_and_a_long_one_does_not),
 };
 
 int main(int argc, char **argv)

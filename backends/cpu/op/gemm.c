@@ -25,9 +25,12 @@
 #define SHORT_SUMS 64
 /*
  * The maximum number of floats of a whose depth is one block: b is read once, and in the order of
- * memory.
+ * memory. And those of a panel, and of an a that is gathered, so that both stay in the second-level
+ * cache if the depth is one block: sums need not be stored between blocks.
  */
 #define MOST_WHOLE (4 * 1024)
+#define MOST_DEEP  (64 * 1024)
+#define MOST_A     (128 * 1024)
 /*
  * The number of rows up to which a product is limited by reading the weights of b, so that weights
  * of BF16 or F16 take less time.
@@ -37,10 +40,22 @@
  * The number of floats of a that are prefetched for each row of b: a tile has at most as many rows.
  */
 #define AHEAD_FLOATS 16
-/* The number of floats of a, and of y, that stay in the first-level cache during the panels. */
-#define MOST_NEAR (4 * 1024)
+/*
+ * The number of floats of a whose tiles the micro-kernel processes together: they stay in the
+ * second-level cache, while the panels of b take turns in the first one.
+ */
+#define MOST_NEAR (16 * 1024)
 
 /* ---- planning ------------------------------------------------------------------------------- */
+
+/* Whether a product whose lines of a are rows has one block of k. */
+static bool is_whole(const struct cpu_gemm *g)
+{
+    int64_t floats = g->m * g->k;
+
+    return floats <= MOST_WHOLE ||
+           (g->k * g->panel <= MOST_DEEP && (g->is_in_place || floats <= MOST_A));
+}
 
 /* The depth of a block of k: complete lines per block, or complete blocks per line. */
 static int64_t depth_of(const struct cpu_gemm *g)
@@ -51,7 +66,7 @@ static int64_t depth_of(const struct cpu_gemm *g)
     if (g->k == 0)
         return 1;
     if (g->k_line == 0 || g->k_line == g->k) {
-        if (g->m * g->k <= MOST_WHOLE)
+        if (is_whole(g))
             return g->k;
         block = cut(g->k, cut(g->k, TILE_MOST_DEPTH));
         return block + (is_pairs && block % 2 && block < g->k);
@@ -440,25 +455,25 @@ static struct cutting cut_rows(int64_t rows, int64_t most)
 }
 
 /*
- * Whether the micro-kernel may process several tiles per call: for short sums a call takes a tenth
- * of the time.
+ * Whether the micro-kernel may process several tiles per call: a panel of b is then read from the
+ * first-level cache by all tiles but one.
  */
 static bool can_go_on(const struct cpu_gemm_run *r)
 {
     const struct cpu_gemm *g = r->plan;
 
-    return r->stores && (g->form != CPU_GEMM_BF16_PAIRS || r->has_pairs) && g->k <= SHORT_SUMS &&
-           g->depth == g->k && (!r->place || g->m_line > 0);
+    return r->stores && (g->form != CPU_GEMM_BF16_PAIRS || r->has_pairs) && g->depth == g->k &&
+           (!r->place || g->m_line > 0);
 }
 
-/* Processes together as many of `tiles` of one line as fit into the first-level cache. */
+/* Processes together as many of `tiles` of one line as stay in the cache. */
 static void join_tiles(const struct task *task, const struct place *place, int64_t tiles,
                        struct cpu_tile *tile)
 {
     const struct cpu_gemm *g = task->run->plan;
-    int64_t rows = place->rows, near = MOST_NEAR / (rows * (g->k > g->n ? g->k : g->n));
+    int64_t rows = place->rows, near = MOST_NEAR / (rows * g->k);
 
-    if (rows < 2 || near < 4)
+    if (rows < 2 || near < 2)
         return;
     tile->tiles = least(tiles, near);
     tile->y_step = rows * (place->y[1] - place->y[0]);

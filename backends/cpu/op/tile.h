@@ -13,7 +13,7 @@
 /* The maximum number of rows of a tile, and of columns of a panel, of any instruction set. */
 #define TILE_MOST_ROWS    14
 #define TILE_MOST_COLUMNS 32
-/* The maximum depth before sums are stored. */
+/* The maximum depth of each block of k, if there are several: sums are stored after each. */
 #define TILE_MOST_DEPTH 256
 
 /*
