@@ -268,6 +268,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/passes/folded.c \
 	%D%/passes/integers.c \
 	%D%/passes/integers.h \
+	%D%/passes/place.c \
 	%D%/passes/positions.c \
 	%D%/passes/quantize.c \
 	%D%/passes/quantize_classes.c \

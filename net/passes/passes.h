@@ -136,6 +136,16 @@ int ferry__divide(struct ferry__program *p);
 /* Creates the operations for sub-batches with one image less, and room for the runs. */
 int ferry__divide_prepare(struct ferry__program *p);
 
+/* ---- place.c ---- */
+
+/*
+ * Sets the offsets, and with a max_binding the parts, of the `n` values whose numbers `order` has,
+ * which it sorts. *out_end is the end of the last, within the parts together. FERRY_ENOMEM.
+ */
+int ferry__place(struct ferry__program *p, int *order, int n, uint64_t *out_end);
+/* The bytes of a value, a multiple of its device's alignment. */
+uint64_t ferry__placed_bytes(const struct ferry__value *v);
+
 /* ---- arena.c ---- */
 
 /*
