@@ -95,13 +95,114 @@ static void sort(const struct ferry__program *p, int *order, int n)
     }
 }
 
-static void place_few(struct ferry__program *p, int *order, int n)
+/*
+ * The first values of an arena, which are large. Others are placed about their middles where these
+ * bytes are free: two threads then use the same halves of an arena for all values, and do not write
+ * to cache lines that the other one has.
+ */
+#define MIDDLES 8
+
+struct middles {
+    const struct ferry__value *of[MIDDLES];
+    int n;
+};
+
+static bool is_free(const struct ferry__program *p, const int *order, int n,
+                    const struct ferry__value *v, uint64_t at)
 {
     int i;
 
+    for (i = 0; i < n; i++) {
+        const struct ferry__value *o = &p->values[order[i]];
+
+        if (meet(o, v) && at < o->offset + room_of(o) && o->offset < at + room_of(v))
+            return false;
+    }
+    return true;
+}
+
+/* Places value order[n] about the middle of a value that is at least as large, if it can. */
+static bool place_about(struct ferry__program *p, const int *order, int n, const struct middles *m)
+{
+    struct ferry__value *v = &p->values[order[n]];
+    uint64_t bytes = ferry__placed_bytes(v);
+    int i;
+
+    for (i = 0; i < m->n; i++) {
+        const struct ferry__value *of = m->of[i];
+        uint64_t room = ferry__placed_bytes(of), at = of->offset;
+
+        if (of->device != v->device || room < bytes)
+            continue;
+        at += (room - bytes) / 2;
+        at -= at % unit_of(v);
+        if (is_free(p, order, n, v, at)) {
+            v->offset = at;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void place_each(struct ferry__program *p, const int *order, int n, bool uses_middles)
+{
+    struct middles m = { .n = 0 };
+    int i;
+
+    for (i = 0; i < n; i++) {
+        struct ferry__value *v = &p->values[order[i]];
+
+        if (place_about(p, order, i, &m))
+            continue;
+        v->offset = lowest(p, order, i, v);
+        if (uses_middles && m.n < MIDDLES && !block_of(v))
+            m.of[m.n++] = v;
+    }
+}
+
+static uint64_t end_of(const struct ferry__program *p, const int *order, int n,
+                       const ferry_device *device)
+{
+    uint64_t end = 0;
+    int i;
+
+    for (i = 0; i < n; i++) {
+        const struct ferry__value *v = &p->values[order[i]];
+        uint64_t its = v->device == device ? v->offset + ferry__placed_bytes(v) : 0;
+
+        end = its > end ? its : end;
+    }
+    return end;
+}
+
+/* The bytes that all devices' values take. */
+static uint64_t total_of(const struct ferry__program *p, const int *order, int n)
+{
+    uint64_t total = 0;
+    int i, k;
+
+    for (i = 0; i < n; i++) {
+        const ferry_device *device = p->values[order[i]].device;
+
+        for (k = 0; p->values[order[k]].device != device; k++)
+            ;
+        if (k == i) /* the first value of its device */
+            total += end_of(p, order, n, device);
+    }
+    return total;
+}
+
+/* Uses middles unless they take more memory. */
+static void place_few(struct ferry__program *p, int *order, int n)
+{
+    uint64_t least;
+
     sort(p, order, n);
-    for (i = 0; i < n; i++)
-        p->values[order[i]].offset = lowest(p, order, i, &p->values[order[i]]);
+    place_each(p, order, n, false);
+    least = total_of(p, order, n);
+    place_each(p, order, n, true);
+    if (total_of(p, order, n) > least)
+        place_each(p, order, n, false);
 }
 
 /* ---- placement of many values ---------------------------------------------------------------- */
