@@ -54,6 +54,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/gemm.c \
 	%D%/op/gemm.h \
 	%D%/op/gemm_pack.c \
+	%D%/op/gemm_plan.c \
 	%D%/op/grouped.c \
 	%D%/op/grouped.h \
 	%D%/op/grouped_impl.h \

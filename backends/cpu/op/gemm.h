@@ -31,12 +31,15 @@ struct cpu_gemm {
     int64_t m_line, k_line;        /* the number of rows, and of elements, that are adjacent in a;
                                     * 0: all rows, or no elements */
     bool is_in_place;              /* the rows of a need not be gathered */
+    bool is_short;                 /* gathering a row takes as long as its sums */
     int64_t brought;               /* the number of tiles of one line that `bring` may gather at
                                     * once; 0: one */
     int64_t panel, panels;         /* the columns of a panel, and the number of panels */
     int64_t depth;                 /* the depth of a block of k */
     int64_t row_block, row_blocks; /* maximum rows of a task, and the number of tasks that share the
                                     * rows */
+    int64_t row_parts;             /* if each thread reads all of b, the number of threads: each has
+                                    * a part of the rows, the same ones in all products; else 1 */
     int64_t row_unit;              /* the rows are divided at multiples of it: a row, or a line of
                                     * rows */
     int64_t panel_block, panel_blocks;              /* the panels of a task, and the number of tasks
@@ -94,7 +97,7 @@ struct cpu_gemm_run {
     uint32_t stored;
 };
 
-/* Completes a plan whose shape and form are set. */
+/* gemm_plan.c. Completes a plan whose shape and form are set. */
 void cpu_gemm_plan(struct cpu_gemm *g, const struct cpu_loops *loops, unsigned threads);
 /* Whether blocks of k have whole pairs, as the form of pairs requires. */
 bool cpu_gemm_has_pairs(const struct cpu_gemm *g);
