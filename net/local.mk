@@ -268,7 +268,6 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/passes/folded.c \
 	%D%/passes/integers.c \
 	%D%/passes/integers.h \
-	%D%/passes/place.c \
 	%D%/passes/positions.c \
 	%D%/passes/quantize.c \
 	%D%/passes/quantize_classes.c \
@@ -280,6 +279,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/passes/narrow.c \
 	%D%/passes/layout.c \
 	%D%/passes/make.c \
+	%D%/passes/offsets.c \
 	%D%/passes/passes.h \
 	%D%/passes/reach.c \
 	%D%/passes/recompute.c \

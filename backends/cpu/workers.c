@@ -29,7 +29,7 @@
  * How long a thread looks for work before it sleeps: first SPINS times, tens of microseconds; then
  * for a time, with sched_yield after every LOOKS looks, which takes a microsecond if no other
  * thread waits. Waking a thread takes tens of microseconds, and the next loop of a net with small
- * layers comes sooner. After a short sleep a thread is patient: passes follow each other closely.
+ * layers comes sooner. A thread is patient if its latest wait with a sleep took at most PATIENT_NS.
  */
 #define SPINS      2000
 #define LOOKS      20
@@ -214,7 +214,7 @@ static bool look(struct pool *p, uint64_t seen, int times)
     return false;
 }
 
-/* Waits for news. *is_patient is updated by each sleep. */
+/* Waits for news. *is_patient is set after each sleep, and says how long the next wait may look. */
 static void wait_for_news(struct pool *p, uint64_t seen, bool *is_patient)
 {
     const uint64_t most = *is_patient ? PATIENT_NS : LOOK_NS;

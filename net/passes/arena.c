@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGE 4096
-
 /* ---- lifetimes ------------------------------------------------------------------------------- */
 
 /* The processor that accesses an item's operands: a device, or NULL for the host. */
@@ -97,12 +95,12 @@ static int add_block(struct ferry__program *p, int index, int *order, int n)
     struct ferry__division *d = &p->divisions[index];
     struct ferry__value *v;
     uint64_t end;
-    int err = ferry__place(p, order, n, &end);
+    int err = ferry__offsets_assign(p, order, n, &end);
 
     d->block = -1;
     if (err || !end)
         return err;
-    d->chain_bytes = (end + PAGE - 1) / PAGE * PAGE;
+    d->chain_bytes = (end + FERRY__PAGE - 1) / FERRY__PAGE * FERRY__PAGE;
     v = ferry__program_append(p);
     if (!v)
         return FERRY_ENOMEM;
@@ -234,7 +232,7 @@ int ferry__arena_place(struct ferry__program *p)
     for (i = 0; i < p->n_values; i++)
         if (is_placed(&p->values[i]) && !p->values[i].division)
             order[n++] = i;
-    err = ferry__place(p, order, n, &end);
+    err = ferry__offsets_assign(p, order, n, &end);
     free(order);
     for (i = 0; !err && i < p->n_values; i++)
         if (is_placed(&p->values[i]) && !p->values[i].division)

@@ -136,13 +136,17 @@ int ferry__divide(struct ferry__program *p);
 /* Creates the operations for sub-batches with one image less, and room for the runs. */
 int ferry__divide_prepare(struct ferry__program *p);
 
-/* ---- place.c ---- */
+/* ---- offsets.c ---- */
+
+/* The bytes of a page of memory. */
+#define FERRY__PAGE 4096
 
 /*
- * Sets the offsets, and with a max_binding the parts, of the `n` values whose numbers `order` has,
- * which it sorts. *out_end is the end of the last, within the parts together. FERRY_ENOMEM.
+ * Sets the offsets of the `n` values whose numbers `order` has, which it sorts; on a device with a
+ * max_binding also their parts, within which the offsets count. *out_end is the number of bytes up
+ * to the end of the last value. FERRY_ENOMEM.
  */
-int ferry__place(struct ferry__program *p, int *order, int n, uint64_t *out_end);
+int ferry__offsets_assign(struct ferry__program *p, int *order, int n, uint64_t *out_end);
 /* The bytes of a value, a multiple of its device's alignment. */
 uint64_t ferry__placed_bytes(const struct ferry__value *v);
 

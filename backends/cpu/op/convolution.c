@@ -118,11 +118,11 @@ static void plan_product(struct cpu_op *p)
     g->k = w->taps * (w->channels / g->batches);
     g->m_line = w->out[2];
     g->k_line = w->kernel[2] * (w->channels / g->batches);
+    g->is_in_place = can_stay_in_place(p);
     if (g->batches == (int64_t)p->op.params.window.group)
         cpu_op_choose_form(p, g);
     p->plan.convolution.reads_planes = can_read_planes(p);
     g->brought = p->plan.convolution.reads_planes ? PLANES_TILES : 0;
-    g->is_in_place = can_stay_in_place(p);
     cpu_gemm_plan(g, p->loops, p->threads);
     packed = (uint64_t)(g->batches * cpu_gemm_packed(g)) * sizeof(float);
     p->answer.epilogue = cpu_epilogue_taken(p, true);

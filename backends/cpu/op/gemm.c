@@ -9,7 +9,7 @@
 #define AHEAD_FLOATS 16
 /*
  * The number of floats of a whose tiles the micro-kernel processes together: they stay in the
- * second-level cache, while the panels of b take turns in the first one.
+ * second-level cache, as the panel does; up to k = 256 the panel stays in the first one.
  */
 #define MOST_NEAR (16 * 1024)
 
@@ -245,8 +245,8 @@ static struct cutting cut_rows(int64_t rows, int64_t most)
 }
 
 /*
- * Whether the micro-kernel may process several tiles per call: a panel of b is then read from the
- * first-level cache by all tiles but one.
+ * Whether the micro-kernel may process several tiles per call: a panel of b is then used by all of
+ * them before the next one.
  */
 static bool can_go_on(const struct cpu_gemm_run *r)
 {

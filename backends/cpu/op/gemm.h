@@ -38,8 +38,9 @@ struct cpu_gemm {
     int64_t depth;                 /* the depth of a block of k */
     int64_t row_block, row_blocks; /* maximum rows of a task, and the number of tasks that share the
                                     * rows */
-    int64_t row_parts;             /* if each thread reads all of b, the number of threads: each has
-                                    * a part of the rows, the same ones in all products; else 1 */
+    int64_t row_parts;             /* the parts of the rows whose tasks come one after the other: of
+                                    * two threads, each then has the same half in all products. 1,
+                                    * if threads read parts of b or rows do not divide evenly */
     int64_t row_unit;              /* the rows are divided at multiples of it: a row, or a line of
                                     * rows */
     int64_t panel_block, panel_blocks;              /* the panels of a task, and the number of tasks

@@ -4,7 +4,10 @@
 
 /* The maximum floats of a task's panels if b is read only once. */
 #define SMALL_PANELS (128 * 1024)
-/* The maximum floats of a task's sums and of its panels of b, so that they stay in the cache. */
+/*
+ * The maximum floats of a task's sums and of its panels of b, so that they stay in the second-level
+ * cache; a task has at least four panels.
+ */
 #define MOST_SUMS   (48 * 1024)
 #define MOST_PANELS (128 * 1024)
 /*
@@ -24,24 +27,26 @@
 #define SHORT_SUMS 64
 /*
  * The maximum number of floats of a whose depth is one block: b is read once, and in the order of
- * memory. And those of a panel, and of an a that is gathered, so that both stay in the second-level
- * cache if the depth is one block: sums need not be stored between blocks.
+ * memory.
  */
 #define MOST_WHOLE (4 * 1024)
-#define MOST_DEEP  (64 * 1024)
-#define MOST_A     (128 * 1024)
+/* The maximum k of a larger a whose depth is one block, so that sums are stored once. */
+#define MOST_WHOLE_K 2048
+/* The maximum floats of such an a whose rows are gathered. */
+#define MOST_GATHERED (128 * 1024)
 /*
  * The number of rows up to which a product is limited by reading the weights of b, so that weights
  * of BF16 or F16 take less time.
  */
 #define FEW_ROWS 64
-/* Whether a product whose lines of a are rows has one block of k. */
+
+/* Whether the depth is one block, if a line of a is a whole row, or rows have no lines. */
 static bool is_whole(const struct cpu_gemm *g)
 {
     int64_t floats = g->m * g->k;
 
     return floats <= MOST_WHOLE ||
-           (g->k * g->panel <= MOST_DEEP && (g->is_in_place || floats <= MOST_A));
+           (g->k <= MOST_WHOLE_K && (g->is_in_place || floats <= MOST_GATHERED));
 }
 
 /* The depth of a block of k: complete lines per block, or complete blocks per line. */

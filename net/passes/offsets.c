@@ -9,8 +9,7 @@
 /* Alignment of values in bytes, unless their device requires more. */
 #define ALIGNMENT 64
 
-#define PAGE 4096
-#define GAP  576
+#define GAP 576
 
 static uint64_t unit_of(const struct ferry__value *v)
 {
@@ -49,7 +48,7 @@ static uint64_t room_of(const struct ferry__value *v)
 {
     uint64_t bytes = ferry__placed_bytes(v), unit = unit_of(v);
 
-    if (bytes % PAGE || block_of(v))
+    if (bytes % FERRY__PAGE || block_of(v))
         return bytes;
     return bytes + (GAP + unit - 1) / unit * unit;
 }
@@ -96,14 +95,16 @@ static void sort(const struct ferry__program *p, int *order, int n)
 }
 
 /*
- * The first values of an arena, which are large. Others are placed about their middles where these
- * bytes are free: two threads then use the same halves of an arena for all values, and do not write
- * to cache lines that the other one has.
+ * The first values of an arena, which are large. Others have the same centre where these bytes are
+ * free: two threads, of which each takes one half of every value, then use the same halves of the
+ * arena, and do not write to cache lines that the other one has. With more values the search would
+ * take longer than it is worth.
  */
-#define MIDDLES 8
+#define CENTRES    8
+#define MOST_ABOUT 1024
 
-struct middles {
-    const struct ferry__value *of[MIDDLES];
+struct centres {
+    const struct ferry__value *of[CENTRES];
     int n;
 };
 
@@ -121,18 +122,17 @@ static bool is_free(const struct ferry__program *p, const int *order, int n,
     return true;
 }
 
-/* Places value order[n] about the middle of a value that is at least as large, if it can. */
-static bool place_about(struct ferry__program *p, const int *order, int n, const struct middles *m)
+/* Centres value order[n] within a value that is at least as large, if it can. */
+static bool centre(struct ferry__program *p, const int *order, int n, const struct centres *c)
 {
     struct ferry__value *v = &p->values[order[n]];
     uint64_t bytes = ferry__placed_bytes(v);
     int i;
 
-    for (i = 0; i < m->n; i++) {
-        const struct ferry__value *of = m->of[i];
-        uint64_t room = ferry__placed_bytes(of), at = of->offset;
+    for (i = 0; i < c->n; i++) {
+        uint64_t room = ferry__placed_bytes(c->of[i]), at = c->of[i]->offset;
 
-        if (of->device != v->device || room < bytes)
+        if (room < bytes)
             continue;
         at += (room - bytes) / 2;
         at -= at % unit_of(v);
@@ -144,65 +144,57 @@ static bool place_about(struct ferry__program *p, const int *order, int n, const
     return false;
 }
 
-static void place_each(struct ferry__program *p, const int *order, int n, bool uses_middles)
+/* Sets the offsets of a device's values; returns the end of the last. */
+static uint64_t assign(struct ferry__program *p, const int *order, int n,
+                       const ferry_device *device, bool centres)
 {
-    struct middles m = { .n = 0 };
+    struct centres c = { .n = 0 };
+    uint64_t end = 0;
     int i;
 
     for (i = 0; i < n; i++) {
         struct ferry__value *v = &p->values[order[i]];
 
-        if (place_about(p, order, i, &m))
+        if (v->device != device)
             continue;
-        v->offset = lowest(p, order, i, v);
-        if (uses_middles && m.n < MIDDLES && !block_of(v))
-            m.of[m.n++] = v;
-    }
-}
-
-static uint64_t end_of(const struct ferry__program *p, const int *order, int n,
-                       const ferry_device *device)
-{
-    uint64_t end = 0;
-    int i;
-
-    for (i = 0; i < n; i++) {
-        const struct ferry__value *v = &p->values[order[i]];
-        uint64_t its = v->device == device ? v->offset + ferry__placed_bytes(v) : 0;
-
-        end = its > end ? its : end;
+        if (!centre(p, order, i, &c)) {
+            v->offset = lowest(p, order, i, v);
+            if (centres && c.n < CENTRES && !block_of(v))
+                c.of[c.n++] = v;
+        }
+        if (v->offset + ferry__placed_bytes(v) > end)
+            end = v->offset + ferry__placed_bytes(v);
     }
     return end;
 }
 
-/* The bytes that all devices' values take. */
-static uint64_t total_of(const struct ferry__program *p, const int *order, int n)
+/* Whether no value before order[n] is on its device. */
+static bool is_first(const struct ferry__program *p, const int *order, int n)
 {
-    uint64_t total = 0;
-    int i, k;
+    int i;
 
-    for (i = 0; i < n; i++) {
-        const ferry_device *device = p->values[order[i]].device;
-
-        for (k = 0; p->values[order[k]].device != device; k++)
-            ;
-        if (k == i) /* the first value of its device */
-            total += end_of(p, order, n, device);
-    }
-    return total;
+    for (i = 0; i < n; i++)
+        if (p->values[order[i]].device == p->values[order[n]].device)
+            return false;
+    return true;
 }
 
-/* Uses middles unless they take more memory. */
+/* Values have common centres unless that takes more memory of their device. */
 static void place_few(struct ferry__program *p, int *order, int n)
 {
-    uint64_t least;
+    int i;
 
     sort(p, order, n);
-    place_each(p, order, n, false);
-    least = total_of(p, order, n);
-    place_each(p, order, n, true);
-    if (total_of(p, order, n) > least)
-        place_each(p, order, n, false);
+    for (i = 0; i < n; i++) {
+        const ferry_device *device = p->values[order[i]].device;
+        uint64_t end;
+
+        if (!is_first(p, order, i))
+            continue;
+        end = assign(p, order, n, device, false);
+        if (n <= MOST_ABOUT && assign(p, order, n, device, true) > end)
+            assign(p, order, n, device, false);
+    }
 }
 
 /* ---- placement of many values ---------------------------------------------------------------- */
@@ -351,7 +343,7 @@ static int place_many(struct ferry__program *p, const int *order, int n)
     return err;
 }
 
-int ferry__place(struct ferry__program *p, int *order, int n, uint64_t *out_end)
+int ferry__offsets_assign(struct ferry__program *p, int *order, int n, uint64_t *out_end)
 {
     int i, err = 0;
 
