@@ -100,8 +100,8 @@ static void sort(const struct ferry__program *p, int *order, int n)
  * arena, and do not write to cache lines that the other one has. With more values the search would
  * take longer than it is worth.
  */
-#define CENTRES    8
-#define MOST_ABOUT 1024
+#define CENTRES      8
+#define MOST_CENTRED 1024
 
 struct centres {
     const struct ferry__value *of[CENTRES];
@@ -192,7 +192,7 @@ static void place_few(struct ferry__program *p, int *order, int n)
         if (!is_first(p, order, i))
             continue;
         end = assign(p, order, n, device, false);
-        if (n <= MOST_ABOUT && assign(p, order, n, device, true) > end)
+        if (n <= MOST_CENTRED && assign(p, order, n, device, true) > end)
             assign(p, order, n, device, false);
     }
 }
