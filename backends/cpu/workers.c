@@ -26,15 +26,14 @@
 #define LOOP_NUMBER(word) ((word) >> 32)
 
 /*
- * How long a thread looks for work before it sleeps: first SPINS times, tens of microseconds; then
- * for a time, with sched_yield after every LOOKS looks, which takes a microsecond if no other
- * thread waits. Waking a thread takes tens of microseconds, and the next loop of a net with small
- * layers comes sooner. A thread is patient if its latest wait with a sleep took at most PATIENT_NS.
+ * How long a thread looks for work before it sleeps: SPINS times, tens of microseconds; then for
+ * LOOK_NS, or for PATIENT_NS if its latest sleep ended within that time, with sched_yield after
+ * every LOOKS looks. Waking a thread takes tens of microseconds; the next loop may come sooner.
  */
 #define SPINS      2000
 #define LOOKS      20
-#define LOOK_NS    (150 * 1000)
-#define PATIENT_NS (500 * 1000)
+#define LOOK_NS    (100 * 1000)
+#define PATIENT_NS (450 * 1000)
 
 /*
  * The number of bytes below which a second thread costs more than it helps, and the bytes of a
@@ -218,10 +217,11 @@ static bool look(struct pool *p, uint64_t seen, int times)
 static void wait_for_news(struct pool *p, uint64_t seen, bool *is_patient)
 {
     const uint64_t most = *is_patient ? PATIENT_NS : LOOK_NS;
-    const uint64_t begin = now_ns(CLOCK_MONOTONIC);
+    uint64_t begin;
 
     if (look(p, seen, SPINS))
         return;
+    begin = now_ns(CLOCK_MONOTONIC);
     do {
         if (look(p, seen, LOOKS))
             return;

@@ -50,6 +50,19 @@ void rig_convolution(struct rig *r, uint32_t dtype, const struct rig_shape *s, i
     r->op.constants = 2u;
 }
 
+void rig_pointwise(struct rig *r, const struct rig_shape *s, int x_layout, int y_layout,
+                   enum rig_bias bias)
+{
+    ferry_op_window *w = &r->op.params.window;
+
+    rig_begin(r, FERRY_OP_CONVOLUTION);
+    w->axes = 2;
+    w->group = 1;
+    for (int a = 0; a < 2; a++)
+        w->kernel[a] = w->stride[a] = w->dilation[a] = 1;
+    rig_convolution(r, FERRY_F32, s, x_layout, RIG_PLAIN, y_layout, bias);
+}
+
 int64_t rig_count(const ferry_operand *o)
 {
     int64_t n = 1;
@@ -133,4 +146,14 @@ void rig_step(struct rig *r, uint32_t step, uint32_t function, double a, double 
         rig_in(r, y->dtype, (int)rig_random(RIG_LAYOUTS), y->rank, y->shape);
     else
         rig_in(r, y->dtype, (int)rig_random(RIG_LAYOUTS), 1, &y->shape[1]);
+}
+
+void rig_step_last(struct rig *r, uint32_t step)
+{
+    const ferry_operand *y = &r->op.out[0];
+    bool is_add = step == FERRY_STEP_ADD;
+
+    r->op.epilogue[r->op.n_epilogue++] = (ferry_op_step){ .step = step, .operand = r->op.n_in };
+    rig_in(r, y->dtype, is_add ? RIG_LAST : RIG_PLAIN, is_add ? y->rank : 1,
+           is_add ? y->shape : &y->shape[1]);
 }

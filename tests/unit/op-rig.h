@@ -81,6 +81,8 @@ double *rig_in(struct rig *r, uint32_t dtype, int layout, uint32_t rank, const i
 double *rig_out(struct rig *r, uint32_t dtype, int layout, uint32_t rank, const int64_t *shape);
 /* Adds a step of the epilogue, with an input of its own if it has an operand. */
 void rig_step(struct rig *r, uint32_t step, uint32_t function, double a, double b);
+/* Adds a step whose operand is plain or, of ADD, has channels last. */
+void rig_step_last(struct rig *r, uint32_t step);
 /* A convolution's images, and the spatial axes of its input. */
 struct rig_shape {
     int64_t images, channels, outputs, in[3];
@@ -93,6 +95,9 @@ int64_t rig_axis_after(const ferry_op_window *w, uint32_t axis, int64_t in);
 /* Adds a convolution's operands and result; the window is filled in. */
 void rig_convolution(struct rig *r, uint32_t dtype, const struct rig_shape *s, int x_layout,
                      int w_layout, int y_layout, enum rig_bias bias);
+/* Begins a convolution of F32 images whose kernels are one pixel. */
+void rig_pointwise(struct rig *r, const struct rig_shape *s, int x_layout, int y_layout,
+                   enum rig_bias bias);
 /* Number of elements of an operand. */
 int64_t rig_count(const ferry_operand *o);
 

@@ -18,16 +18,9 @@ static void convolution(struct rig *r, const struct image *m, int x_layout, int 
                         enum rig_bias bias)
 {
     const struct rig_shape shape = { m->images, m->channels, m->outputs, { m->lines, m->line, 0 } };
-    ferry_op_window *w = &r->op.params.window;
 
-    rig_begin(r, FERRY_OP_CONVOLUTION);
+    rig_pointwise(r, &shape, x_layout, y_layout, bias);
     r->op.math = FERRY_MATH_STRASSEN;
-    w->axes = 2;
-    w->group = 1;
-    for (int a = 0; a < 2; a++)
-        w->kernel[a] = w->stride[a] = w->dilation[a] = 1;
-    rig_convolution(r, FERRY_F32, &shape, x_layout, RIG_PLAIN, y_layout, bias);
-    r->op.constants = 2u;
 }
 
 /* Makes the channels a part of more channels, as in a concatenation. */
@@ -36,17 +29,6 @@ static void be_part(ferry_operand *o, int64_t more)
     o->stride[3] += more;
     o->stride[2] = o->shape[3] * o->stride[3];
     o->stride[0] = o->shape[2] * o->stride[2];
-}
-
-/* A step whose operand has the layout of y; rig_step gives it any layout. */
-static void step_of_last(struct rig *r, uint32_t step)
-{
-    const ferry_operand *y = &r->op.out[0];
-    bool is_add = step == FERRY_STEP_ADD;
-
-    r->op.epilogue[r->op.n_epilogue++] = (ferry_op_step){ .step = step, .operand = r->op.n_in };
-    rig_in(r, FERRY_F32, is_add ? RIG_LAST : RIG_PLAIN, is_add ? y->rank : 1,
-           is_add ? y->shape : &y->shape[1]);
 }
 
 /* Whether the weights are packed as seven quarters instead of four, and with scales. */
@@ -103,11 +85,11 @@ static void all_kinds_of_steps_are_performed(void)
 
         convolution(&r, &m, RIG_LAST, RIG_LAST, i ? RIG_PLAIN_BIAS : RIG_NO_BIAS);
         if (i >= 2)
-            step_of_last(&r, FERRY_STEP_ADD);
+            rig_step_last(&r, FERRY_STEP_ADD);
         if (i == 1 || i == 3)
             rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_RELU, 0, 0);
         if (i == 4)
-            step_of_last(&r, FERRY_STEP_PRELU);
+            rig_step_last(&r, FERRY_STEP_PRELU);
         if (i >= 4)
             rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_SIGMOID, 0, 0);
         r.in_place = i == 5 ? 4 : 0; /* the added operand is y */
@@ -169,7 +151,7 @@ static void it_is_used_only_where_it_is_allowed_and_fits(void)
         if (i == 9) /* before the addition, which follows the bias elsewhere */
             rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_RELU, 0, 0);
         if (i >= 9)
-            step_of_last(&r, FERRY_STEP_ADD);
+            rig_step_last(&r, FERRY_STEP_ADD);
         if (i == 10) /* between lines of the added operand is a gap */
             r.op.in[3].stride[2]++;
         if (i == 11)
