@@ -176,20 +176,33 @@ int ferry__valid_claim(struct ferry__request *req, uint32_t valid)
 
 /* ---- shared bytes ---- */
 
+/* V with the present mapping, where V's side of imported bytes could not be handed over. */
+static uint32_t as_mapped(const ferry_memory *m, uint32_t valid)
+{
+    uint32_t device = UINT32_C(1) << m->alias, both = device | 1u;
+
+    if (valid & ~both)
+        return valid & ~both;
+    return m->mapped == FERRY_READ ? both : m->mapped ? 1u : device;
+}
+
 uint32_t ferry__valid_hand_back(struct ferry__request *req, uint32_t valid)
 {
-    const ferry_memory *m = req->m;
-    uint32_t device, both;
+    ferry_memory *m = req->m;
+    uint32_t device, now;
 
     if (!ferry__replica_is_imported(m, m->alias))
         return valid;
     device = UINT32_C(1) << m->alias;
-    both = device | 1u;
-    if (!(valid & both) || !ferry__transfer_enter(req, valid & 1 ? FERRY__HOST : m->alias, valid))
+    if (!(valid & (device | 1u)) ||
+        !ferry__transfer_enter(req, valid & 1 ? FERRY__HOST : m->alias, valid))
         return valid;
-    if (valid & ~both)
-        return valid & ~both;
-    return m->mapped == FERRY_READ ? both : m->mapped ? 1u : device;
+    now = as_mapped(m, valid);
+    if (now & ~valid & 1) /* a side that becomes valid again has the bytes of the other one */
+        m->on_host.filled = *ferry__replica_filled(m, m->alias);
+    if (now & ~valid & device)
+        *ferry__replica_filled(m, m->alias) = m->on_host.filled;
+    return now;
 }
 
 /* ---- an access, from the request to the published state ---- */

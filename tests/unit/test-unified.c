@@ -77,6 +77,38 @@ static void a_failed_unmap_leaves_nothing_behind(void)
     }
 }
 
+/*
+ * The device has contents beyond those that the host saw. They stay where the blob grows back, and
+ * the host, whose map cannot be ended, has them as well; the bytes after them read as zeros.
+ */
+static void a_failed_unmap_keeps_contents_beyond_the_bytes_in_use(void)
+{
+    enum { WRITTEN = WX_BYTES / 4 * 3, SEEN = WX_BYTES / 2 };
+    const int64_t all[] = { WX_BYTES }, written[] = { WRITTEN }, seen[] = { SEEN };
+    unsigned char want[WX_BYTES] = { 0 };
+    ferry_ref ref = { NULL, 0 };
+    ferry_blob *b = NULL;
+    ferry_memory *m;
+
+    wx_begin();
+    memset(want, OLD, WRITTEN);
+    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_U8, all, 1, &b));
+    m = ferry_blob_data_memory(b);
+    FX_OK_FATAL(ferry_memory_access(m, NULL, FERRY_READ, NULL, &ref));
+    FX_OK(ferry_blob_reshape(b, written, 1, NULL));
+    ref = wx_access(m, wx_queue(0), FERRY_WRITE);
+    FX_OK(ferry_blob_fill_data(b, OLD));
+    FX_OK(ferry_blob_reshape(b, seen, 1, NULL));
+    FX_OK_FATAL(ferry_memory_access(m, NULL, FERRY_READ, NULL, &ref));
+    wx_fail_next(0, SIM_CALL_UNMAP, 1, FERRY_EDEVICE);
+    FX_OK(ferry_blob_reshape(b, all, 1, NULL));
+    wx_fail_next(0, SIM_CALL_UNMAP, 0, 0);
+    FX_OK_FATAL(ferry_memory_access(m, NULL, FERRY_READ, NULL, &ref));
+    CU_ASSERT_EQUAL(memcmp((char *)ref.handle + ref.offset, want, sizeof(want)), 0);
+    ferry_blob_destroy(b);
+    wx_end();
+}
+
 /* ---- without map and unmap ------------------------------------------------------------------- */
 
 /* Checks the host's view, when no work of the device on it is pending. */
@@ -146,6 +178,7 @@ static void host_and_device_access_alternately_without_maps(void)
 
 static const ferry_test_case shared_cases[] = {
     FERRY_TEST(a_failed_unmap_leaves_nothing_behind),
+    FERRY_TEST(a_failed_unmap_keeps_contents_beyond_the_bytes_in_use),
     FERRY_TEST(a_third_device_reads_from_the_shared_block),
 };
 
