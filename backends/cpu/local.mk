@@ -82,6 +82,9 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/integer_store.c \
 	%D%/op/integer_tasks.c \
 	%D%/op/integer_vnni.c \
+	%D%/op/integer_winograd.c \
+	%D%/op/integer_winograd.h \
+	%D%/op/integer_winograd_impl.h \
 	%D%/op/lines.h \
 	%D%/op/lines_impl.h \
 	%D%/op/loops.c \

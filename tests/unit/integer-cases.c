@@ -46,7 +46,7 @@ static void fill(const ferry_operand *o, double *values)
     }
 }
 
-static void add_in(struct rig *r, uint32_t dtype, int layout, uint32_t rank, const int64_t *shape)
+void integer_in(struct rig *r, uint32_t dtype, int layout, uint32_t rank, const int64_t *shape)
 {
     double *values = rig_in(r, dtype, layout, rank, shape);
 
@@ -61,16 +61,15 @@ static void add_step(struct rig *r, uint32_t step, uint32_t dtype, double value)
 
     *s = (ferry_op_step){ .step = step, .operand = r->op.n_in };
     if (step == FERRY_STEP_ADD) {
-        add_in(r, dtype, rig_random(2) ? RIG_LAST : RIG_SLICE, y->rank, y->shape);
+        integer_in(r, dtype, rig_random(2) ? RIG_LAST : RIG_SLICE, y->rank, y->shape);
         return;
     }
-    add_in(r, FERRY_F32, RIG_PLAIN, 1, &y->shape[1]);
+    integer_in(r, FERRY_F32, RIG_PLAIN, 1, &y->shape[1]);
     for (int64_t i = 0; i < y->shape[1]; i++)
         r->in[r->op.n_in - 1][i] = ldexp(value, -(int)rig_random(3));
 }
 
-/* Any epilogue whose steps are exact in F32. */
-static void add_steps(struct rig *r)
+void integer_steps(struct rig *r)
 {
     int scales = rig_random(4) > 0;
 
@@ -146,10 +145,10 @@ static void add_window(struct rig *r, int64_t most_kernel, int64_t *x, int64_t *
                 w->stride[a] +
             1;
     }
-    add_in(r, bytes(), dense ? RIG_LAST : (int)rig_random(RIG_LAYOUTS), 2 + w->axes, x);
-    add_in(r, FERRY_I8, (int)rig_random(RIG_LAYOUTS), 2 + w->axes, k);
+    integer_in(r, bytes(), dense ? RIG_LAST : (int)rig_random(RIG_LAYOUTS), 2 + w->axes, x);
+    integer_in(r, FERRY_I8, (int)rig_random(RIG_LAYOUTS), 2 + w->axes, k);
     if (rig_random(2))
-        add_in(r, FERRY_F32, RIG_PLAIN, 1, &k[0]);
+        integer_in(r, FERRY_F32, RIG_PLAIN, 1, &k[0]);
     rig_out(r, any(), dense ? RIG_LAST : (int)rig_random(RIG_LAYOUTS), 2 + w->axes, y);
     r->op.constants = rig_random(3) ? 2 : 0;
 }
@@ -164,7 +163,7 @@ static void make_convolution(struct rig *r, int64_t most_channels)
     rig_begin(r, FERRY_OP_CONVOLUTION);
     r->op.params.window.group = (uint32_t)group;
     add_window(r, 3, x, k, y);
-    add_steps(r);
+    integer_steps(r);
 }
 
 static void convolutions_of_integers_agree_with_the_oracle(void)
@@ -195,7 +194,7 @@ static void make_depthwise(struct rig *r)
         if (rig_random(2))
             rig_step(r, FERRY_STEP_UNARY, FERRY_UNARY_RELU, 0, 0);
     } else {
-        add_steps(r);
+        integer_steps(r);
     }
 }
 
@@ -232,11 +231,11 @@ static void first_layers_of_integers_agree_with_the_oracle(void)
             r.op.params.window.dilation[a] = 1;
             r.op.params.window.pad[a] = r.op.params.window.pad_end[a] = pad;
         }
-        add_in(&r, bytes(), RIG_LAST, 4, (int64_t[]){ 2, channels, size, size });
-        add_in(&r, FERRY_I8, RIG_PLAIN, 4, (int64_t[]){ outputs, channels, kernel, kernel });
+        integer_in(&r, bytes(), RIG_LAST, 4, (int64_t[]){ 2, channels, size, size });
+        integer_in(&r, FERRY_I8, RIG_PLAIN, 4, (int64_t[]){ outputs, channels, kernel, kernel });
         rig_out(&r, any(), RIG_LAST, 4, (int64_t[]){ 2, outputs, out, out });
         r.op.constants = 2;
-        add_steps(&r);
+        integer_steps(&r);
         run(&r);
     }
     check_taken(n);
@@ -256,11 +255,11 @@ static void convolutions_of_unpacked_pixels_agree(void)
         for (int a = 0; a < 2; a++)
             r.op.params.window.kernel[a] = r.op.params.window.stride[a] =
                 r.op.params.window.dilation[a] = 1;
-        add_in(&r, FERRY_U8, RIG_LAST, 4, (int64_t[]){ 2, channels, h, width });
-        add_in(&r, FERRY_I8, RIG_PLAIN, 4, (int64_t[]){ outputs, channels, 1, 1 });
+        integer_in(&r, FERRY_U8, RIG_LAST, 4, (int64_t[]){ 2, channels, h, width });
+        integer_in(&r, FERRY_I8, RIG_PLAIN, 4, (int64_t[]){ outputs, channels, 1, 1 });
         rig_out(&r, any(), RIG_LAST, 4, (int64_t[]){ 2, outputs, h, width });
         r.op.constants = 2;
-        add_steps(&r);
+        integer_steps(&r);
         run(&r);
     }
     check_taken(20);
@@ -285,7 +284,7 @@ static bool has_integers(void)
     int err;
 
     rig_begin(&r, FERRY_OP_STRIDED_COPY);
-    add_in(&r, FERRY_U8, RIG_PLAIN, 4, (int64_t[]){ 1, 1, 1, 1 });
+    integer_in(&r, FERRY_U8, RIG_PLAIN, 4, (int64_t[]){ 1, 1, 1, 1 });
     rig_out(&r, FERRY_F32, RIG_PLAIN, 4, (int64_t[]){ 1, 1, 1, 1 });
     rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_POWER, 1, 0.5);
     err = rig_table->query(rig_device, &r.op, &answer);
@@ -322,11 +321,11 @@ static void long_lines_of_gathered_rows_take_bounded_memory(void)
     for (int i = 0; i < 2; i++) {
         rig_begin(&r, FERRY_OP_CONVOLUTION);
         set_window(&r, 3, 2);
-        add_in(&r, bytes(), RIG_LAST, 4, (int64_t[]){ 1, 260, 7, 134 });
-        add_in(&r, FERRY_I8, RIG_PLAIN, 4, (int64_t[]){ 20, 260, 3, 3 });
+        integer_in(&r, bytes(), RIG_LAST, 4, (int64_t[]){ 1, 260, 7, 134 });
+        integer_in(&r, FERRY_I8, RIG_PLAIN, 4, (int64_t[]){ 20, 260, 3, 3 });
         rig_out(&r, any(), RIG_SLICE, 4, (int64_t[]){ 1, 20, 3, 130 });
         r.op.constants = 2;
-        add_steps(&r);
+        integer_steps(&r);
         run(&r);
     }
     check_taken(2);
@@ -379,8 +378,8 @@ static void a_large_convolution_agrees_with_the_oracle(void)
             r.op.params.window.stride[a] = r.op.params.window.dilation[a] = 1;
             r.op.params.window.pad[a] = r.op.params.window.pad_end[a] = 1;
         }
-        add_in(&r, i ? FERRY_I8 : FERRY_U8, RIG_LAST, 4, (int64_t[]){ 1, 70, 23, 17 });
-        add_in(&r, FERRY_I8, RIG_PLAIN, 4, (int64_t[]){ 90, 70, 3, 3 });
+        integer_in(&r, i ? FERRY_I8 : FERRY_U8, RIG_LAST, 4, (int64_t[]){ 1, 70, 23, 17 });
+        integer_in(&r, FERRY_I8, RIG_PLAIN, 4, (int64_t[]){ 90, 70, 3, 3 });
         rig_out(&r, FERRY_U8, RIG_LAST, 4, (int64_t[]){ 1, 90, 23, 17 });
         r.op.constants = 2;
         add_step(&r, FERRY_STEP_SCALE, 0, 0x1p-10);
@@ -397,14 +396,15 @@ static void inner_products_of_integers_agree_with_the_oracle(void)
         struct rig r;
 
         rig_begin(&r, FERRY_OP_INNER_PRODUCT);
-        add_in(&r, bytes(), rig_random(2) ? RIG_LAST : RIG_PLAIN, 4, (int64_t[]){ m, c, h, width });
-        add_in(&r, FERRY_I8, (int)rig_random(RIG_LAYOUTS), 2, (int64_t[]){ n, k });
+        integer_in(&r, bytes(), rig_random(2) ? RIG_LAST : RIG_PLAIN, 4,
+                   (int64_t[]){ m, c, h, width });
+        integer_in(&r, FERRY_I8, (int)rig_random(RIG_LAYOUTS), 2, (int64_t[]){ n, k });
         if (rig_random(2))
-            add_in(&r, FERRY_F32, RIG_PLAIN, 1, &n);
+            integer_in(&r, FERRY_F32, RIG_PLAIN, 1, &n);
         rig_out(&r, any(), rig_random(3) ? RIG_PLAIN : (int)rig_random(RIG_LAYOUTS), 2,
                 (int64_t[]){ m, n });
         r.op.constants = rig_random(3) ? 2 : 0;
-        add_steps(&r);
+        integer_steps(&r);
         run(&r);
     }
     check_taken(60);
@@ -419,8 +419,8 @@ static void the_longest_sum_does_not_overflow(void)
         struct rig r;
 
         rig_begin(&r, FERRY_OP_INNER_PRODUCT);
-        add_in(&r, i ? FERRY_I8 : FERRY_U8, RIG_PLAIN, 2, (int64_t[]){ 1, k });
-        add_in(&r, FERRY_I8, RIG_PLAIN, 2, (int64_t[]){ 3, k });
+        integer_in(&r, i ? FERRY_I8 : FERRY_U8, RIG_PLAIN, 2, (int64_t[]){ 1, k });
+        integer_in(&r, FERRY_I8, RIG_PLAIN, 2, (int64_t[]){ 3, k });
         rig_out(&r, FERRY_F32, RIG_PLAIN, 2, (int64_t[]){ 1, 3 });
         for (int64_t j = 0; j < k; j++) {
             r.in[0][j] = i ? -128 : 255;
@@ -455,7 +455,7 @@ static void pooling_of_integers_agrees_with_the_oracle(void)
             x[2 + a] = kernel + rig_random(6);
             y[2 + a] = (x[2 + a] - kernel) / stride + 1;
         }
-        add_in(&r, dtype, rig_random(3) ? RIG_LAST : (int)rig_random(RIG_LAYOUTS), 4, x);
+        integer_in(&r, dtype, rig_random(3) ? RIG_LAST : (int)rig_random(RIG_LAYOUTS), 4, x);
         rig_out(&r, rig_random(2) ? dtype : any(),
                 rig_random(3) ? RIG_LAST : (int)rig_random(RIG_LAYOUTS), 4, y);
         if (rig_random(2))
@@ -474,8 +474,8 @@ static void conversions_of_integers_agree_with_the_oracle(void)
         struct rig r;
 
         rig_begin(&r, FERRY_OP_STRIDED_COPY);
-        add_in(&r, from_floats ? FERRY_F32 : bytes(),
-               are_planes ? RIG_PLAIN : (int)rig_random(RIG_LAYOUTS), 4, shape);
+        integer_in(&r, from_floats ? FERRY_F32 : bytes(),
+                   are_planes ? RIG_PLAIN : (int)rig_random(RIG_LAYOUTS), 4, shape);
         rig_out(&r, from_floats ? bytes() : any(),
                 are_planes ? RIG_LAST : (int)rig_random(RIG_LAYOUTS), 4, shape);
         rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_POWER, 1, ldexp(1, (int)rig_random(5) - 2));
@@ -502,7 +502,7 @@ static void scales_and_shifts_of_channels_agree_with_the_oracle(void)
         struct rig r;
 
         rig_begin(&r, FERRY_OP_STRIDED_COPY);
-        add_in(&r, rig_random(2) ? FERRY_F32 : bytes(), layout, 4, shape);
+        integer_in(&r, rig_random(2) ? FERRY_F32 : bytes(), layout, 4, shape);
         rig_out(&r, bytes(), i % 2 ? RIG_LAST : (int)rig_random(RIG_LAYOUTS), 4, shape);
         if (r.op.in[0].dtype != FERRY_F32) { /* the grid of its integers */
             rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_POWER, 1, ldexp(1, (int)rig_random(3) - 2));
@@ -530,7 +530,7 @@ static void make_affine(struct rig *r, const int *dtypes, const int *layouts, in
     const int64_t shape[4] = { 1, 33, 3, 5 };
 
     rig_begin(r, FERRY_OP_STRIDED_COPY);
-    add_in(r, (uint32_t)dtypes[0], layouts[0], 4, shape);
+    integer_in(r, (uint32_t)dtypes[0], layouts[0], 4, shape);
     rig_out(r, (uint32_t)dtypes[1], layouts[1], 4, shape);
     add_step(r, FERRY_STEP_SCALE, 0, 2);
     add_step(r, FERRY_STEP_SHIFT, 0, 16);
@@ -542,7 +542,8 @@ static void make_affine(struct rig *r, const int *dtypes, const int *layouts, in
 /* A negative factor turns the bounds of ReLU. */
 static void negative_factors_agree_with_the_oracle(void)
 {
-    static const int dtypes[][2] = { { FERRY_F32, FERRY_I8 }, { FERRY_I8, FERRY_I8 },
+    static const int dtypes[][2] = { { FERRY_F32, FERRY_I8 },
+                                     { FERRY_I8, FERRY_I8 },
                                      { FERRY_U8, FERRY_U8 } };
     static const int layouts[][2] = { { RIG_LAST, RIG_LAST }, { RIG_PLAIN, RIG_LAST } };
 

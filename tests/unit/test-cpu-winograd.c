@@ -103,7 +103,8 @@ static void the_image_size_selects_the_tile_size(void)
         { { 1, 64, 64, 40, 40, { 1, 1 }, { 1, 1 } }, 36 },
         { { 1, 32, 64, 40, 40, { 1, 1 }, { 1, 1 } }, 36 },
         { { 1, 15, 64, 40, 40, { 1, 1 }, { 1, 1 } }, 9 }, /* sums would be short */
-        { { 1, 64, 64, 14, 14, { 1, 1 }, { 1, 1 } }, 16 },
+        { { 1, 64, 64, 14, 14, { 1, 1 }, { 1, 1 } }, 36 },
+        { { 1, 128, 128, 7, 7, { 1, 1 }, { 1, 1 } }, 16 },
         { { 10, 64, 64, 14, 14, { 1, 1 }, { 1, 1 } }, 36 },
         { { 1, 128, 128, 4, 4, { 1, 1 }, { 1, 1 } }, 9 }, /* the weights would dominate */
     };
@@ -161,7 +162,7 @@ static void many_threads_share_few_tiles(void)
 {
     static const struct image all[] = { { 1, 256, 256, 14, 14, { 1, 1 }, { 1, 1 } },
                                         { 1, 128, 32, 28, 28, { 1, 1 }, { 1, 1 } } };
-    static const uint64_t least[] = { 100, 57 }; /* 49 of each transform patches */
+    static const uint64_t least[] = { 48, 57 }; /* 16 and 49 of them transform patches */
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         double *one = NULL, *many = NULL;

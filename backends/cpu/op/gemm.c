@@ -303,6 +303,7 @@ static void do_tiles(const struct task *task, int64_t first, int64_t rows, int64
         if (is_last)
             find_place(task, first, place);
         tile->tiles = 1;
+        tile->next = tile->a + place->rows * tile->a_row;
         if (goes_on && lie >= 2 * place->rows)
             join_tiles(task, place, least(alike, lie / place->rows), tile);
         if (g->form == CPU_GEMM_BF16_PAIRS && !task->run->has_pairs)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 struct cpu_device;
+struct cpu_integer_winograd_loops;
 struct cpu_isa;
 struct cpu_op;
 struct cpu_op_args;
@@ -87,6 +88,8 @@ struct cpu_integer_tile {
     struct cpu_integer_place place;        /* with a store */
     int64_t column;                        /* with a store: the first column of the panel */
     int64_t step, configured;              /* of cpu_integer_amx only */
+    int64_t
+        ahead; /* of integer_winograd.h: the distance in bytes at which weights are prefetched */
 };
 
 /* A window of POOL with all channels, which are contiguous; U8 or I8. */
@@ -177,6 +180,7 @@ struct cpu_integer_loops {
     void (*depthwise)(const struct cpu_integer_line *l, int64_t at, int64_t n, const char *packed,
                       int32_t *sums);
     void (*line)(const struct cpu_integer_line *l);
+    const struct cpu_integer_winograd_loops *winograd; /* NULL: none */
 };
 
 /*
@@ -276,6 +280,11 @@ int cpu_integer_inner_product_plan(struct cpu_op *p);
 bool cpu_integer_bf16_plan(struct cpu_op *p);
 /* Packs the weights of these operations, I8 or F32 (integer_pack.c). */
 void cpu_integer_pack(const struct cpu_op *p, const void *w, char *packed);
+/*
+ * Replaces a convolution that is planned as a product of bytes by the tiles of integer_winograd.h,
+ * if that takes less time (integer_winograd.c).
+ */
+void cpu_integer_winograd_plan(struct cpu_op *p);
 /* A depthwise convolution of bytes, which is one of the former (integer_depthwise.c). */
 bool cpu_integer_depthwise_can(const struct cpu_op *p);
 void cpu_integer_depthwise_plan(struct cpu_op *p);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "integer.h"
+#include "integer_winograd.h"
 
 #include <ferry/types.h>
 

@@ -53,8 +53,10 @@ typedef __m512i NAME(bytes);
 #define WEIGHTS(p)   _mm512_loadu_si512(p)
 #define DOT(c, a, b) __asm__("vdpbf16ps %2, %1, %0" : "+v"(c) : "v"(a), "v"(b))
 #elif HAVE_VNNI
-#define WEIGHTS(p)   _mm512_loadu_si512(p)
-#define DOT(c, a, b) __asm__("vpdpbusd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b))
+#define WEIGHTS(p)         _mm512_loadu_si512(p)
+#define DOT(c, a, b)       __asm__("vpdpbusd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b))
+/* The same for two numbers of 16 bits; sums are modulo 2^32. */
+#define DOT_WORDS(c, a, b) __asm__("vpdpwssd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b))
 #else
 #define WEIGHTS(p)   WIDEN_I8(p)
 #define DOT(c, a, b) ((c) += (ivec)_mm512_madd_epi16(a, b))
@@ -91,8 +93,9 @@ typedef __m256i NAME(bytes);
 #define WIDEN_I8(p)          _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(p)))
 #define SPLAT_GROUP(p)       _mm256_set1_epi32(*(const NAME(word) *)(p))
 #if HAVE_VNNI
-#define WEIGHTS(p)   LOAD_BYTES(p)
-#define DOT(c, a, b) __asm__(DOT_ENCODING "vpdpbusd %2, %1, %0" : "+x"(c) : "x"(a), "x"(b))
+#define WEIGHTS(p)         LOAD_BYTES(p)
+#define DOT(c, a, b)       __asm__(DOT_ENCODING "vpdpbusd %2, %1, %0" : "+x"(c) : "x"(a), "x"(b))
+#define DOT_WORDS(c, a, b) __asm__(DOT_ENCODING "vpdpwssd %2, %1, %0" : "+x"(c) : "x"(a), "x"(b))
 #else
 #define WEIGHTS(p)   WIDEN_I8(p)
 #define DOT(c, a, b) ((c) += (ivec)_mm256_madd_epi16(a, b))
@@ -431,32 +434,65 @@ INLINE void NAME(integer_finish)(const struct cpu_integer_tile *t, const bool is
 }
 #endif
 
+#ifndef DOT_WORDS
+#define DOT_WORDS(c, a, b) (void)0
+#endif
+
+/* Adds the products of a tile to its sums; `words`: groups are two numbers of 16 bits. */
+INLINE void NAME(integer_sums)(const struct cpu_integer_tile *t, const int rows, const bool words,
+                               ivec (*sum)[2])
+{
+    const char *span = t->a;
+    const int8_t *b = t->b;
+    const int64_t ahead = words ? t->ahead : AHEAD;
+
+    for (int64_t i = 0; i < t->spans; i++, span += t->a_span)
+        for (const char *a = span; a < span + 4 * t->groups; a += 4, b += 2 * STEP) {
+            const NAME(bytes) w0 = WEIGHTS(b), w1 = WEIGHTS(b + STEP);
+            const char *row = a;
+
+            if (words) { /* to the second-level cache */
+                __builtin_prefetch(b + ahead, 0, 2);
+                __builtin_prefetch(b + ahead + STEP, 0, 2);
+            } else {
+                __builtin_prefetch(b + ahead);
+                __builtin_prefetch(b + ahead + STEP);
+            }
+#pragma GCC unroll 14
+            for (int r = 0; r < rows; r++, row += t->a_row) {
+                const NAME(bytes) x = SPLAT_GROUP(row);
+
+                if (words) {
+                    DOT_WORDS(sum[r][0], x, w0);
+                    DOT_WORDS(sum[r][1], x, w1);
+                } else {
+                    DOT(sum[r][0], x, w0);
+                    DOT(sum[r][1], x, w1);
+                }
+            }
+        }
+}
+
+/* Stores the sums of a tile as they are. */
+INLINE void NAME(integer_leave)(const struct cpu_integer_tile *t, const int rows, ivec (*sum)[2])
+{
+#pragma GCC unroll 14
+    for (int i = 0; i < rows; i++) {
+        *(ivec *)(t->sums + i * INTEGER_MOST_COLUMNS) = sum[i][0];
+        *(ivec *)(t->sums + i * INTEGER_MOST_COLUMNS + LANES) = sum[i][1];
+    }
+}
+
 INLINE void NAME(integer_tile)(const struct cpu_integer_tile *t, const int rows)
 {
     ivec sum[INTEGER_MOST_ROWS][2];
-    const char *span = t->a;
-    const int8_t *b = t->b;
 
 #pragma GCC unroll 14
     for (int i = 0; i < rows; i++) {
         sum[i][0] = *(const ivec *)t->first;
         sum[i][1] = *(const ivec *)(t->first + LANES);
     }
-    for (int64_t i = 0; i < t->spans; i++, span += t->a_span)
-        for (const char *a = span; a < span + 4 * t->groups; a += 4, b += 2 * STEP) {
-            const NAME(bytes) w0 = WEIGHTS(b), w1 = WEIGHTS(b + STEP);
-            const char *row = a;
-
-            __builtin_prefetch(b + AHEAD);
-            __builtin_prefetch(b + AHEAD + STEP);
-#pragma GCC unroll 14
-            for (int r = 0; r < rows; r++, row += t->a_row) {
-                const NAME(bytes) x = SPLAT_GROUP(row);
-
-                DOT(sum[r][0], x, w0);
-                DOT(sum[r][1], x, w1);
-            }
-        }
+    NAME(integer_sums)(t, rows, false, sum);
     if (t->store && t->store->dtype == FERRY_F32) {
         NAME(integer_finish_floats)(t, FERRY_F32, rows, sum);
         return;
@@ -475,12 +511,20 @@ INLINE void NAME(integer_tile)(const struct cpu_integer_tile *t, const int rows)
         return;
     }
 #endif
-#pragma GCC unroll 14
-    for (int i = 0; i < rows; i++) {
-        *(ivec *)(t->sums + i * INTEGER_MOST_COLUMNS) = sum[i][0];
-        *(ivec *)(t->sums + i * INTEGER_MOST_COLUMNS + LANES) = sum[i][1];
-    }
+    NAME(integer_leave)(t, rows, sum);
 }
+#endif
+
+/* Applies a macro to each number of rows of a tile. */
+#if MOST_ROWS > 12
+#define EACH_ROWS(one)                                                                             \
+    one(1) one(2) one(3) one(4) one(5) one(6) one(7) one(8) one(9) one(10) one(11) one(12) one(13) \
+        one(14)
+#elif MOST_ROWS > 6
+#define EACH_ROWS(one) \
+    one(1) one(2) one(3) one(4) one(5) one(6) one(7) one(8) one(9) one(10) one(11) one(12)
+#else
+#define EACH_ROWS(one) one(1) one(2) one(3) one(4) one(5) one(6)
 #endif
 
 #define TILE(n)                                                                 \
@@ -488,24 +532,7 @@ INLINE void NAME(integer_tile)(const struct cpu_integer_tile *t, const int rows)
     {                                                                           \
         NAME(integer_tile)(t, n);                                               \
     }
-TILE(1)
-TILE(2)
-TILE(3)
-TILE(4)
-TILE(5)
-TILE(6)
-#if MOST_ROWS > 6
-TILE(7)
-TILE(8)
-TILE(9)
-TILE(10)
-TILE(11)
-TILE(12)
-#endif
-#if MOST_ROWS > 12
-TILE(13)
-TILE(14)
-#endif
+EACH_ROWS(TILE)
 #undef TILE
 
 /* ---- conversions ----------------------------------------------------------------------------- */
@@ -528,6 +555,9 @@ TARGET static void NAME(integer_convert)(const struct cpu_integer_store *s, int6
 #include "integer_affine_impl.h"
 #include "integer_depthwise_impl.h"
 #include "integer_pool_impl.h"
+#if HAVE_VNNI && !HAVE_NEON
+#include "integer_winograd_impl.h"
+#endif
 #endif
 
 static const struct cpu_integer_loops NAME(integer_loops) = {
@@ -540,26 +570,9 @@ static const struct cpu_integer_loops NAME(integer_loops) = {
     .stores = !HAVE_NEON,
     .shift = { HAVE_VNNI ? SHIFT_U8 : 0, HAVE_VNNI && !HAVE_BF16 ? SHIFT_I8 : 0 },
     .line_shift = { SHIFT_U8, SHIFT_I8 },
-    .micro = { NULL,
-               NAME(integer_tile_1),
-               NAME(integer_tile_2),
-               NAME(integer_tile_3),
-               NAME(integer_tile_4),
-               NAME(integer_tile_5),
-               NAME(integer_tile_6),
-#if MOST_ROWS > 6
-               NAME(integer_tile_7),
-               NAME(integer_tile_8),
-               NAME(integer_tile_9),
-               NAME(integer_tile_10),
-               NAME(integer_tile_11),
-               NAME(integer_tile_12),
-#endif
-#if MOST_ROWS > 12
-               NAME(integer_tile_13),
-               NAME(integer_tile_14),
-#endif
-    },
+#define TILE(n) [n] = NAME(integer_tile_##n),
+    .micro = { EACH_ROWS(TILE) },
+#undef TILE
     .bring = NAME(integer_bring),
 #if HAVE_BF16
     .bring_planes = NAME(bring_planes),
@@ -577,5 +590,8 @@ static const struct cpu_integer_loops NAME(integer_loops) = {
     .bytes = BYTES,
     .depthwise = NAME(integer_depthwise),
     .line = NAME(integer_line),
+#if HAVE_VNNI && !HAVE_NEON
+    .winograd = &NAME(integer_winograd),
+#endif
 #endif
 };

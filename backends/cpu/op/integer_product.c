@@ -75,11 +75,6 @@ static void find_groups(struct cpu_integer *g)
     g->k_groups = cut(g->k_groups, g->step) * g->step;
 }
 
-static int64_t size_of(uint32_t dtype)
-{
-    return dtype == FERRY_F32 ? 4 : dtype == FERRY_BF16 ? 2 : 1;
-}
-
 /* Divides the product, whose groups, m, n, k, spans and source are set. */
 static void divide(struct cpu_op *p, bool is_even)
 {
@@ -251,7 +246,7 @@ static void find_shape(const struct cpu_op *p, struct cpu_integer *g)
 {
     const struct cpu_window *w = &p->plan.convolution.window;
 
-    g->x_size = size_of(p->op.in[0].dtype);
+    g->x_size = cpu_integer_size(p->op.in[0].dtype);
     g->groups = p->op.params.window.group;
     g->m = w->images * w->out[0] * w->out[1] * w->out[2];
     g->n = w->outputs / g->groups;
@@ -279,6 +274,7 @@ int cpu_integer_convolution_plan(struct cpu_op *p)
     } else {
         p->kind = &product;
         divide(p, choose_source(p));
+        cpu_integer_winograd_plan(p);
         if (w->channels / group < LEAST_CHANNELS && g->source == CPU_INTEGER_GATHERED)
             p->answer.cost = FERRY_OP_COST_F32_FASTER;
     }
@@ -299,7 +295,7 @@ static bool find_matrix(const struct cpu_op *p, struct cpu_integer *g)
     g->m = p->op.out[0].shape[0];
     g->n = p->op.out[0].shape[1];
     g->k = p->op.in[1].shape[1];
-    g->x_size = size_of(p->op.in[0].dtype);
+    g->x_size = cpu_integer_size(p->op.in[0].dtype);
     g->x_row = p->op.in[0].stride[0];
     g->a_row = g->x_row * g->x_size;
     g->spans = 1;
@@ -398,15 +394,6 @@ static struct cpu_integer_run of_group(const struct cpu_integer_run *r, int64_t 
     return own;
 }
 
-/* Whether tiles apply the store themselves, where `columns` columns are left. */
-static bool takes_store(const struct cpu_integer_run *r, int64_t columns)
-{
-    const struct cpu_integer_loops *loops = r->op->integer.loops;
-
-    return loops->stores && !r->op->integer.amx && r->is_simple && columns >= loops->columns &&
-           (r->store.is_ordered || r->store.dtype == FERRY_F32 || r->store.dtype == FERRY_BF16);
-}
-
 /* Computes `rows` rows of a panel. */
 static void do_tile(const struct cpu_integer *g, struct cpu_integer_tile *tile, int64_t rows,
                     int64_t columns)
@@ -479,7 +466,7 @@ static void do_panel(const struct cpu_integer_run *r, struct cpu_integer_tile *t
     tile->column = panel * g->loops->columns;
     tile->first = (const int32_t *)(const void *)packed;
     tile->b = (const int8_t *)(tile->first + g->loops->columns);
-    tile->store = takes_store(r, g->n - tile->column) ? &r->store : NULL;
+    tile->store = cpu_integer_takes_store(r, g->n - tile->column) ? &r->store : NULL;
     do_line(r, tile, cpu_integer_rows(g, line));
     tile->a = a;
     tile->place = place;

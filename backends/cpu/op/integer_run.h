@@ -40,11 +40,18 @@ bool cpu_integer_is_even(const struct cpu_window *w, const int64_t *stride);
 /* The strides of an operand like y: N, O, and the three spatial axes. */
 void cpu_integer_strides_of(const struct cpu_op *p, const ferry_operand *o, int64_t *out);
 
+/* The bytes of an element of F32, BF16, U8 or I8. */
+int64_t cpu_integer_size(uint32_t dtype);
 /* Sets the members for the steps from the operation and its arguments. */
 void cpu_integer_find_store(struct cpu_integer_run *r);
+/* Whether the instruction set applies the store itself, where `columns` columns are left. */
+bool cpu_integer_takes_store(const struct cpu_integer_run *r, int64_t columns);
 /* The place of rows from `row` on, which are of one line, at the columns of a group. */
 struct cpu_integer_place cpu_integer_place_of(const struct cpu_integer_run *r, int64_t group,
                                               int64_t row);
+/* The same for rows of a convolution from a pixel on. */
+struct cpu_integer_place cpu_integer_place_at(const struct cpu_integer_run *r, int64_t group,
+                                              const struct cpu_integer_pixel *at);
 /* Applies all steps to columns `column` … of rows of sums, and stores them. */
 void cpu_integer_put(const struct cpu_integer_run *r, int64_t column, int64_t columns, int64_t rows,
                      const int32_t *sums, const struct cpu_integer_place *place);

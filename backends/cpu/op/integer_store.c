@@ -59,7 +59,7 @@ bool cpu_integer_is_even(const struct cpu_window *w, const int64_t *stride)
 
 /* ---- stores --------------------------------------------------------------------------------- */
 
-static int64_t size_of(uint32_t dtype)
+int64_t cpu_integer_size(uint32_t dtype)
 {
     return dtype == FERRY_F32 ? 4 : dtype == FERRY_BF16 ? 2 : 1;
 }
@@ -89,7 +89,7 @@ static void store_by_steps(const struct cpu_integer_run *r, int64_t column, int6
     const struct cpu_op *p = r->op;
     const struct cpu_integer_loops *loops = p->integer.loops;
     int64_t step = p->op.out[0].rank > 1 ? p->op.out[0].stride[1] : 1;
-    int64_t size = size_of(p->op.out[0].dtype);
+    int64_t size = cpu_integer_size(p->op.out[0].dtype);
     struct cpu_integer_store plain = {
         .dtype = FERRY_F32, .least = -INFINITY, .most = INFINITY, .factor = 1
     };
@@ -107,7 +107,7 @@ static void store_by_steps(const struct cpu_integer_run *r, int64_t column, int6
         if (s->step == FERRY_STEP_ADD) {
             for (int64_t j = 0; j < columns; j++)
                 v[j] += value_at(r->add->dtype, place->add + (column + j) * r->add_strides[1] *
-                                                                 size_of(r->add->dtype));
+                                                                 cpu_integer_size(r->add->dtype));
             continue;
         }
         if (s->step != FERRY_STEP_UNARY) {
@@ -209,30 +209,52 @@ void cpu_integer_find_store(struct cpu_integer_run *r)
     cpu_integer_find_order(&r->store);
 }
 
-struct cpu_integer_place cpu_integer_place_of(const struct cpu_integer_run *r, int64_t group,
-                                              int64_t row)
+bool cpu_integer_takes_store(const struct cpu_integer_run *r, int64_t columns)
+{
+    const struct cpu_integer_loops *loops = r->op->integer.loops;
+
+    return loops->stores && !r->op->integer.amx && r->is_simple && columns >= loops->columns &&
+           (r->store.is_ordered || r->store.dtype == FERRY_F32 || r->store.dtype == FERRY_BF16);
+}
+
+struct cpu_integer_place cpu_integer_place_at(const struct cpu_integer_run *r, int64_t group,
+                                              const struct cpu_integer_pixel *at)
 {
     const struct cpu_op *p = r->op;
     const struct cpu_window *w = &p->plan.convolution.window;
     const ferry_operand *o = &p->op.out[0];
-    int64_t column = group * p->integer.n, y_next = o->stride[0], add_next = r->add_strides[0];
-    int64_t y = row * y_next, add = row * add_next, size = size_of(o->dtype);
-    struct cpu_integer_place place = { 0 };
+    int64_t column = group * p->integer.n, size = cpu_integer_size(o->dtype);
+    struct cpu_integer_place place = { .y = (char *)r->args->out[0] +
+                                            (offset_of(at, w->y) + column * o->stride[1]) * size,
+                                       .y_next = cpu_integer_next_of(w, w->y) * size };
+
+    if (!r->add)
+        return place;
+    size = cpu_integer_size(r->add->dtype);
+    place.add = r->added + (offset_of(at, r->add_strides) + column * r->add_strides[1]) * size;
+    place.add_next = cpu_integer_next_of(w, r->add_strides) * size;
+    return place;
+}
+
+struct cpu_integer_place cpu_integer_place_of(const struct cpu_integer_run *r, int64_t group,
+                                              int64_t row)
+{
+    const struct cpu_op *p = r->op;
+    const ferry_operand *o = &p->op.out[0];
+    struct cpu_integer_pixel at;
+    struct cpu_integer_place place;
+    int64_t size = cpu_integer_size(o->dtype);
 
     if (!p->integer.is_row) {
-        const struct cpu_integer_pixel at = cpu_integer_pixel_of(w, row);
-
-        y = offset_of(&at, w->y);
-        add = offset_of(&at, r->add_strides);
-        y_next = cpu_integer_next_of(w, w->y);
-        add_next = cpu_integer_next_of(w, r->add_strides);
+        at = cpu_integer_pixel_of(&p->plan.convolution.window, row);
+        return cpu_integer_place_at(r, group, &at);
     }
-    place.y = (char *)r->args->out[0] + (y + column * o->stride[1]) * size;
-    place.y_next = y_next * size;
-    if (r->add) {
-        size = size_of(r->add->dtype);
-        place.add = r->added + (add + column * r->add_strides[1]) * size;
-        place.add_next = add_next * size;
-    }
+    place = (struct cpu_integer_place){ .y = (char *)r->args->out[0] + row * o->stride[0] * size,
+                                        .y_next = o->stride[0] * size };
+    if (!r->add)
+        return place;
+    size = cpu_integer_size(r->add->dtype);
+    place.add = r->added + row * r->add_strides[0] * size;
+    place.add_next = r->add_strides[0] * size;
     return place;
 }

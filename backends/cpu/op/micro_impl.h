@@ -264,7 +264,7 @@
             const int64_t column = t->column + tile * t->y_step;                                 \
             int64_t spans = t->spans, left = t->line, jump;                                      \
             const int64_t ahead = t->ahead;                                                      \
-            const float *next = a0 + (ahead ? (m) * row : 0);                                    \
+            const float *next = ahead ? t->next + tile * (m) * row : a0;                         \
             ROWS_##m(ZERO_##wide)                                                                \
                                                                                                  \
             if (!t->first) {                                                                     \
@@ -295,7 +295,7 @@
                     B_##wide(b);                                                                 \
                                                                                                  \
                     AHEAD_##wide(b);                                                             \
-                    __builtin_prefetch(next);                                                    \
+                    __builtin_prefetch(next, 0, 2);                                              \
                     next += ahead;                                                               \
                     OPAQUE(a0);                                                                  \
                     OPAQUE(a1);                                                                  \

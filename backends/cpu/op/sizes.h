@@ -21,6 +21,15 @@ static inline int64_t most(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/*
+ * Rounds a number of bytes up to an odd number of cache lines: addresses at this distance are in
+ * different sets of a cache.
+ */
+static inline int64_t odd_lines(int64_t bytes)
+{
+    return ((bytes + 63) / 64 | 1) * 64;
+}
+
 /* Rounds a number of floats up to whole cache lines. */
 static inline int64_t rounded(int64_t floats)
 {

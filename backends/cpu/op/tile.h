@@ -71,9 +71,11 @@ struct cpu_tile {
      */
     int64_t tiles, y_step, add_step;
     /*
-     * The number of floats after this tile's rows that are prefetched for each row of b, because
-     * the next tile's rows follow without a gap; or 0.
+     * Each row of b prefetches a cache line to the second-level cache: they are `ahead` floats
+     * apart, from `next` on for the first tile, and as much farther as its rows for each other
+     * one. 0: none.
      */
+    const float *next;
     int64_t ahead;
 };
 

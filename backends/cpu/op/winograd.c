@@ -89,42 +89,28 @@ struct pass {
     float *v;             /* the points of the block */
     const float *kernels; /* packed weights that are not transformed */
     float *u;             /* all weights at the points */
-    int64_t first, tiles, v_point;
+    int64_t first, tiles;
     bool has_values, add_is_bf16; /* an operand, or the added one, is BF16 */
 };
 
-/* The position of a tile: its image, line and pixel of y. */
-static void find_tile(const struct pass *s, int64_t tile, int64_t at[3])
-{
-    at[0] = tile / s->cut->line / s->cut->lines;
-    at[1] = tile / s->cut->line % s->cut->lines * s->cut->side;
-    at[2] = tile % s->cut->line * s->cut->side;
-}
-
 /* Transforms the patches of tiles first … first + count − 1 of the block to points at `v`. */
-static void change_patches(const struct pass *s, int64_t first, int64_t count, float *v,
-                           int64_t v_point)
+static void change_patches(const struct pass *s, int64_t first, int64_t count, float *v)
 {
     const struct cpu_window *w = s->window;
     const bool is_bf16 = s->op->op.in[0].dtype == FERRY_BF16;
 
     for (int64_t i = first; i < first + count; i++, v += s->cut->v_row) {
-        struct cpu_winograd_patch patch = { .line = w->x[3],
+        const struct cpu_winograd_place at = cpu_winograd_place_of(w, s->cut, s->first + i);
+        struct cpu_winograd_patch patch = { .x = (const char *)s->x + at.x * (is_bf16 ? 2 : 4),
+                                            .line = w->x[3],
                                             .pixel = w->x[4],
+                                            .first = { at.first[0], at.first[1] },
+                                            .end = { at.end[0], at.end[1] },
                                             .side = s->cut->side,
                                             .channels = w->channels,
                                             .v = v,
-                                            .v_point = v_point };
-        int64_t at[3], from[2], x;
+                                            .v_point = s->cut->v_point };
 
-        find_tile(s, s->first + i, at);
-        for (int axis = 0; axis < 2; axis++) {
-            from[axis] = at[1 + axis] - w->pad[1 + axis];
-            patch.first[axis] = most(-from[axis], 0);
-            patch.end[axis] = least(w->in[1 + axis] - from[axis], s->cut->side + 2);
-        }
-        x = at[0] * w->x[0] + from[0] * w->x[3] + from[1] * w->x[4];
-        patch.x = (const char *)s->x + x * (is_bf16 ? 2 : 4);
         if (is_bf16)
             cpu_values_bf16->winograd_in(&patch);
         else
@@ -137,7 +123,7 @@ static void change_piece(void *arg, int64_t first, int64_t count, int64_t piece)
     const struct pass *s = arg;
 
     (void)piece;
-    change_patches(s, first, count, s->v + first * s->cut->v_row, s->v_point);
+    change_patches(s, first, count, s->v + first * s->cut->v_row);
 }
 
 /* Applies steps that the instruction set's store does not support, and stores. */
@@ -188,13 +174,13 @@ static void store_tile(const struct pass *s, int64_t tile, int64_t column, int64
 {
     const struct cpu_window *w = s->window;
     const struct cpu_gemm_run *r = s->run;
-    int64_t side = s->cut->side, at[3];
+    const struct cpu_winograd_place at = cpu_winograd_place_of(w, s->cut, s->first + tile);
+    int64_t side = s->cut->side;
 
-    find_tile(s, s->first + tile, at);
     for (int64_t i = 0; i < side * side; i++, sums += r->plan->panel) {
-        int64_t line = at[1] + i / side, pixel = at[2] + i % side;
-        int64_t add_at = at[0] * s->add[0] + line * s->add[3] + pixel * s->add[4];
-        int64_t y_at = at[0] * w->y[0] + line * w->y[3] + pixel * w->y[4];
+        int64_t line = at.line + i / side, pixel = at.pixel + i % side;
+        int64_t add_at = at.image * s->add[0] + line * s->add[3] + pixel * s->add[4];
+        int64_t y_at = at.image * w->y[0] + line * w->y[3] + pixel * w->y[4];
         float *y;
 
         if (line >= w->out[1] || pixel >= w->out[2])
@@ -218,8 +204,8 @@ static void store_tile(const struct pass *s, int64_t tile, int64_t column, int64
  * Computes the products of some tiles, whose points are at `v`, and one panel, whose points are at
  * `u`, at all points.
  */
-static void multiply(const struct pass *s, const float *v, int64_t v_point, int64_t tiles,
-                     int64_t panel, const float *u, int64_t u_point, float *m)
+static void multiply(const struct pass *s, const float *v, int64_t tiles, int64_t panel,
+                     const float *u, int64_t u_point, float *m)
 {
     const struct cpu_gemm *g = s->run->plan;
     const struct cpu_loops *loops = s->op->loops;
@@ -229,17 +215,20 @@ static void multiply(const struct pass *s, const float *v, int64_t v_point, int6
                              .span = g->k,
                              .first = true,
                              .sums_row = g->panel,
-                             .tiles = 1 };
+                             .tiles = 1,
+                             .ahead = g->panel };
 
     for (int64_t point = 0; point < s->cut->points; point++) {
         int64_t left = tiles, pieces = cut(tiles, loops->rows);
 
-        tile.a = v + point * v_point;
+        tile.a = v + point * s->cut->v_point;
         tile.b = u + point * u_point;
-        tile.sums = m + point * s->cut->rows * g->panel;
+        tile.sums = m + point * s->cut->m_point;
         for (; pieces > 0; pieces--) {
             int64_t rows = left / pieces;
 
+            /* one half of the next point's weights, the other with the last rows */
+            tile.next = tile.b + u_point + (pieces == 1 ? g->panel / 2 : 0);
             loops->micro[is_wide][rows](&tile);
             tile.a += rows * tile.a_row;
             tile.sums += rows * tile.sums_row;
@@ -250,17 +239,17 @@ static void multiply(const struct pass *s, const float *v, int64_t v_point, int6
 
 /* Computes some tiles of a block, whose points are at `v`, and one panel. */
 static void do_panel(const struct pass *s, int64_t first, int64_t tiles, const float *v,
-                     int64_t v_point, int64_t panel, const float *u, int64_t point, float *m)
+                     int64_t panel, const float *u, int64_t point, float *m)
 {
     const struct cpu_gemm *g = s->run->plan;
     int64_t column = panel * g->panel;
-    struct cpu_winograd_sums sums = { .m_point = s->cut->rows * g->panel,
+    struct cpu_winograd_sums sums = { .m_point = s->cut->m_point,
                                       .side = s->cut->side,
                                       .columns = least(g->n - column, g->panel),
-                                      .y = m + s->cut->points * s->cut->rows * g->panel,
+                                      .y = m + s->cut->points * s->cut->m_point,
                                       .y_row = g->panel };
 
-    multiply(s, v, v_point, tiles, panel, u, point, m);
+    multiply(s, v, tiles, panel, u, point, m);
     for (int64_t i = 0; i < tiles; i++) {
         sums.m = m + i * g->panel;
         s->op->loops->winograd_out(&sums);
@@ -279,16 +268,13 @@ static void do_task(void *arg, int64_t number, unsigned slot)
             end = least(g->panels, panel + c->panel_block);
     float *m = s->run->scratch + (int64_t)slot * g->slot_floats;
     float *v = s->v + first * c->v_row;
-    int64_t v_point = s->v_point;
 
     if (c->owns_patches) {
-        v = m + (c->points * c->rows + c->side * c->side) * g->panel;
-        v_point = c->rows * c->v_row;
-        change_patches(s, first, tiles, v, v_point);
+        v = m + c->points * c->m_point + c->side * c->side * g->panel;
+        change_patches(s, first, tiles, v);
     }
     for (; panel < end; panel++)
-        do_panel(s, first, tiles, v, v_point, panel, s->run->b + panel * c->points * point, point,
-                 m);
+        do_panel(s, first, tiles, v, panel, s->run->b + panel * c->points * point, point, m);
 }
 
 /* Transforms the weights of a panel to `u`. */
@@ -325,13 +311,13 @@ static void do_group(void *arg, int64_t number, unsigned slot)
     int64_t first = group * pieces / c->groups * c->rows;
     int64_t end = least((group + 1) * pieces / c->groups * c->rows, s->tiles);
     float *m = s->run->scratch + (int64_t)slot * g->slot_floats;
-    float *u = m + (c->points * c->rows + c->side * c->side) * g->panel;
+    float *u = m + c->points * c->m_point + c->side * c->side * g->panel;
 
     if (first < end)
         change_kernels(s, panel, u, c->u_point);
     for (; first < end; first += c->rows)
-        do_panel(s, first, least(end - first, c->rows), s->v + first * c->v_row, s->v_point, panel,
-                 u, c->u_point, m);
+        do_panel(s, first, least(end - first, c->rows), s->v + first * c->v_row, panel, u,
+                 c->u_point, m);
 }
 
 bool cpu_winograd_takes_values(const struct cpu_op *p)
@@ -359,13 +345,12 @@ void cpu_winograd_run(struct cpu_device *d, const struct cpu_op *p, const void *
                       .x = x,
                       .add = add,
                       .kernels = r->b,
-                      .v = r->scratch,
-                      .v_point = c->block * c->v_row };
+                      .v = r->scratch };
     bool has_groups = c->is_compact && !c->owns_patches;
     int64_t panels = has_groups ? r->plan->panels : cut(r->plan->panels, c->panel_block);
     workers_task task = has_groups ? do_group : do_task;
 
-    r->scratch += c->owns_patches ? 0 : c->points * s.v_point;
+    r->scratch += c->owns_patches ? 0 : c->points * c->v_point;
     if (c->is_compact && !has_groups) {
         s.u = r->scratch;
         r->scratch += c->points * cpu_gemm_packed(r->plan);
@@ -387,7 +372,7 @@ void cpu_winograd_run(struct cpu_device *d, const struct cpu_op *p, const void *
             workers_tasks(d->workers, tasks, task, &s);
         } else {
             if (!c->owns_patches)
-                change_patches(&s, 0, s.tiles, s.v, s.v_point);
+                change_patches(&s, 0, s.tiles, s.v);
             for (int64_t i = 0; i < tasks; i++)
                 task(&s, i, 0);
         }

@@ -11,6 +11,9 @@
 
 #include <stdint.h>
 
+struct cpu_window;
+struct cpu_winograd;
+
 /*
  * The points of the larger tile are 0, ±A, ±B and infinity. With 1 and 2 the errors would be four
  * times as large.
@@ -23,6 +26,20 @@
 
 #define WINOGRAD_MOST_SIDE   4
 #define WINOGRAD_MOST_POINTS 36
+
+/* Sets the tiles of y, with sides of `side` pixels (winograd_plan.c). */
+void cpu_winograd_cut(const struct cpu_window *w, int64_t side, struct cpu_winograd *out);
+
+/* The position of a tile. */
+struct cpu_winograd_place {
+    int64_t image, line, pixel; /* of y */
+    int64_t x;                  /* the offset in elements of the patch under it, ignoring padding */
+    int64_t first[2], end[2];   /* the range of the patch's lines, and of pixels of each, that is
+                                 * inside the image */
+};
+
+struct cpu_winograd_place cpu_winograd_place_of(const struct cpu_window *w,
+                                                const struct cpu_winograd *c, int64_t tile);
 
 /* The part of one image under a tile. */
 struct cpu_winograd_patch {

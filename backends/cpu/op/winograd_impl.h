@@ -72,16 +72,55 @@ TARGET static void NAME(winograd_taps)(const struct cpu_winograd_kernels *k)
 
 /* ---- results -------------------------------------------------------------------------------- */
 
-INLINE void NAME(winograd_out_4)(const vec *m, int64_t step, vec *to)
+/*
+ * Transforms the six points of an axis to the first and the third pixel or, if `odd`, to the second
+ * and the fourth. `outer` is the first or the last point, `m` has the others.
+ */
+INLINE void NAME(winograd_out_4)(const vec outer, const vec *m, const bool odd, vec *to)
 {
     const vec a = SPLAT(WINOGRAD_A), b = SPLAT(WINOGRAD_B), a2 = a * a, b2 = b * b;
-    const vec even_a = m[step] + m[2 * step], odd_a = a * (m[step] - m[2 * step]);
-    const vec even_b = m[3 * step] + m[4 * step], odd_b = b * (m[3 * step] - m[4 * step]);
+    const vec of_a = odd ? a * (m[0] - m[1]) : m[0] + m[1];
+    const vec of_b = odd ? b * (m[2] - m[3]) : m[2] + m[3];
 
-    to[0] = m[0] + even_a + even_b;
-    to[1] = odd_a + odd_b;
-    to[2] = a2 * even_a + b2 * even_b;
-    to[3] = a2 * odd_a + b2 * odd_b + m[5 * step];
+    to[0] = odd ? of_a + of_b : outer + of_a + of_b;
+    to[1] = odd ? a2 * of_a + b2 * of_b + outer : a2 * of_a + b2 * of_b;
+}
+
+/* Computes lines 0 and 2, or 1 and 3, of a tile; the vectors of two lines fit in registers. */
+INLINE void NAME(winograd_tile_lines)(const struct cpu_winograd_sums *s, const bool odd, int64_t c)
+{
+    enum { EDGE = 6, SIDE = 4 };
+    vec half[2][EDGE];
+
+#pragma GCC unroll 6
+    for (int64_t j = 0; j < EDGE; j++) {
+        const float *m = s->m + j * s->m_point + c;
+        vec at[4], two[2];
+
+#pragma GCC unroll 4
+        for (int64_t i = 0; i < 4; i++)
+            at[i] = LOAD(m + (i + 1) * EDGE * s->m_point);
+        NAME(winograd_out_4)(LOAD(m + (odd ? EDGE - 1 : 0) * EDGE * s->m_point), at, odd, two);
+        half[0][j] = two[0];
+        half[1][j] = two[1];
+    }
+#pragma GCC unroll 2
+    for (int64_t i = 0; i < 2; i++)
+#pragma GCC unroll 2
+        for (int64_t other = 0; other < 2; other++) {
+            float *y = s->y + ((2 * i + odd) * SIDE + other) * s->y_row + c;
+            vec two[2];
+
+            NAME(winograd_out_4)(half[i][other * (EDGE - 1)], half[i] + 1, other, two);
+            STORE(y, two[0]);
+            STORE(y + 2 * s->y_row, two[1]);
+        }
+}
+
+INLINE void NAME(winograd_tile_4)(const struct cpu_winograd_sums *s, int64_t c)
+{
+    NAME(winograd_tile_lines)(s, false, c);
+    NAME(winograd_tile_lines)(s, true, c);
 }
 
 INLINE void NAME(winograd_out_2)(const vec *m, int64_t step, vec *to)
@@ -90,26 +129,25 @@ INLINE void NAME(winograd_out_2)(const vec *m, int64_t step, vec *to)
     to[1] = m[step] - m[2 * step] - m[3 * step];
 }
 
-INLINE void NAME(winograd_tile)(const struct cpu_winograd_sums *s, int64_t side, int64_t c)
+INLINE void NAME(winograd_tile_2)(const struct cpu_winograd_sums *s, int64_t c)
 {
-    const int64_t edge = side + 2;
-    vec sums[6], half[WINOGRAD_MOST_SIDE * 6], whole[WINOGRAD_MOST_SIDE];
+    enum { EDGE = 4, SIDE = 2 };
+    vec half[SIDE * EDGE], whole[SIDE];
 
-    for (int64_t i = 0; i < edge; i++) {
-        for (int64_t j = 0; j < edge; j++)
-            sums[j] = LOAD(s->m + (i * edge + j) * s->m_point + c);
-        if (side == 4)
-            NAME(winograd_out_4)(sums, 1, half + i * side);
-        else
-            NAME(winograd_out_2)(sums, 1, half + i * side);
+#pragma GCC unroll 4
+    for (int64_t i = 0; i < EDGE; i++) {
+        vec sums[EDGE];
+
+#pragma GCC unroll 4
+        for (int64_t j = 0; j < EDGE; j++)
+            sums[j] = LOAD(s->m + (i * EDGE + j) * s->m_point + c);
+        NAME(winograd_out_2)(sums, 1, half + i * SIDE);
     }
-    for (int64_t j = 0; j < side; j++) {
-        if (side == 4)
-            NAME(winograd_out_4)(half + j, side, whole);
-        else
-            NAME(winograd_out_2)(half + j, side, whole);
-        for (int64_t i = 0; i < side; i++)
-            STORE(s->y + (i * side + j) * s->y_row + c, whole[i]);
+#pragma GCC unroll 2
+    for (int64_t j = 0; j < SIDE; j++) {
+        NAME(winograd_out_2)(half + j, SIDE, whole);
+        STORE(s->y + j * s->y_row + c, whole[0]);
+        STORE(s->y + (SIDE + j) * s->y_row + c, whole[1]);
     }
 }
 
@@ -117,9 +155,9 @@ TARGET static void NAME(winograd_out)(const struct cpu_winograd_sums *s)
 {
     for (int64_t c = 0; c < s->columns; c += LANES)
         if (s->side == 4)
-            NAME(winograd_tile)(s, 4, c);
+            NAME(winograd_tile_4)(s, c);
         else
-            NAME(winograd_tile)(s, 2, c);
+            NAME(winograd_tile_2)(s, c);
 }
 
 /* ---- the store ------------------------------------------------------------------------------ */

@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Transforms the patches of winograd.h, for an instruction set: see vector.h. No include guard. */
 
-/* ---- along one axis ------------------------------------------------------------------------- */
+/* Loads a pixel of a patch, or zeros where it is padding. */
+INLINE vec NAME(winograd_pixel)(const struct cpu_winograd_patch *p, const bool inside, int64_t i,
+                                int64_t j, int64_t c)
+{
+    if (inside || (i >= p->first[0] && i < p->end[0] && j >= p->first[1] && j < p->end[1]))
+        return LOAD_VALUE((const VALUE *)p->x + i * p->line + j * p->pixel + c);
+    return SPLAT(0.0f);
+}
+
+/* ---- F(4 × 4, 3 × 3) ------------------------------------------------------------------------- */
 
 /* Transforms to points 0, ±a, ±b and infinity, with a² b² and a² + b² of each. */
 INLINE void NAME(winograd_in_4)(const vec *d, int64_t step, vec *to)
@@ -21,6 +30,34 @@ INLINE void NAME(winograd_in_4)(const vec *d, int64_t step, vec *to)
     to[5] = product * d1 - sum * d3 + d5;
 }
 
+/* Transforms one vector of channels from c on; `inside`: there is no padding. */
+INLINE void NAME(winograd_patch_4)(const struct cpu_winograd_patch *p, const bool inside, int64_t c)
+{
+    enum { EDGE = 6 };
+    const int64_t point = p->v_point;
+    float *v = p->v + c;
+    vec half[EDGE * EDGE];
+
+    for (int64_t j = 0; j < EDGE; j++) {
+        vec seen[EDGE];
+
+#pragma GCC unroll 6
+        for (int64_t i = 0; i < EDGE; i++)
+            seen[i] = NAME(winograd_pixel)(p, inside, i, j, c);
+        NAME(winograd_in_4)(seen, 1, half + j * EDGE);
+    }
+    for (int64_t i = 0; i < EDGE; i++, v += EDGE * point) {
+        vec whole[EDGE];
+
+        NAME(winograd_in_4)(half + i, EDGE, whole);
+#pragma GCC unroll 6
+        for (int64_t j = 0; j < EDGE; j++)
+            STORE(v + j * point, whole[j]);
+    }
+}
+
+/* ---- F(2 × 2, 3 × 3) ------------------------------------------------------------------------- */
+
 /* Transforms to points 0, ±1 and infinity. */
 INLINE void NAME(winograd_in_2)(const vec *d, int64_t step, vec *to)
 {
@@ -32,34 +69,30 @@ INLINE void NAME(winograd_in_2)(const vec *d, int64_t step, vec *to)
     to[3] = d1 - d3;
 }
 
-/* ---- along both axes ------------------------------------------------------------------------ */
-
-/* Transforms one vector of channels from c on; `inside`: there is no padding. */
-INLINE void NAME(winograd_patch)(const struct cpu_winograd_patch *p, int64_t side, bool inside,
-                                 int64_t c)
+INLINE void NAME(winograd_patch_2)(const struct cpu_winograd_patch *p, const bool inside, int64_t c)
 {
-    const int64_t edge = side + 2;
-    vec seen[WINOGRAD_MOST_POINTS], half[WINOGRAD_MOST_POINTS], whole[6];
+    enum { EDGE = 4 };
+    const int64_t point = p->v_point;
+    float *const v = p->v + c;
+    vec half[EDGE * EDGE];
 
-    for (int64_t i = 0; i < edge; i++)
-        for (int64_t j = 0; j < edge; j++)
-            if (inside || (i >= p->first[0] && i < p->end[0] && j >= p->first[1] && j < p->end[1]))
-                seen[i * edge + j] =
-                    LOAD_VALUE((const VALUE *)p->x + i * p->line + j * p->pixel + c);
-            else
-                seen[i * edge + j] = SPLAT(0.0f);
-    for (int64_t j = 0; j < edge; j++)
-        if (side == 4)
-            NAME(winograd_in_4)(seen + j, edge, half + j * edge);
-        else
-            NAME(winograd_in_2)(seen + j, edge, half + j * edge);
-    for (int64_t i = 0; i < edge; i++) {
-        if (side == 4)
-            NAME(winograd_in_4)(half + i, edge, whole);
-        else
-            NAME(winograd_in_2)(half + i, edge, whole);
-        for (int64_t j = 0; j < edge; j++)
-            STORE(p->v + (i * edge + j) * p->v_point + c, whole[j]);
+#pragma GCC unroll 4
+    for (int64_t j = 0; j < EDGE; j++) {
+        vec seen[EDGE];
+
+#pragma GCC unroll 4
+        for (int64_t i = 0; i < EDGE; i++)
+            seen[i] = NAME(winograd_pixel)(p, inside, i, j, c);
+        NAME(winograd_in_2)(seen, 1, half + j * EDGE);
+    }
+#pragma GCC unroll 4
+    for (int64_t i = 0; i < EDGE; i++) {
+        vec whole[EDGE];
+
+        NAME(winograd_in_2)(half + i, EDGE, whole);
+#pragma GCC unroll 4
+        for (int64_t j = 0; j < EDGE; j++)
+            STORE(v + (i * EDGE + j) * point, whole[j]);
     }
 }
 
@@ -67,7 +100,7 @@ INLINE void NAME(winograd_patch)(const struct cpu_winograd_patch *p, int64_t sid
 #define EACH_VECTOR(side, inside)                              \
     for (int64_t c = 0; c < p->channels; c += LANES) {         \
         c = c + LANES > p->channels ? p->channels - LANES : c; \
-        NAME(winograd_patch)(p, side, inside, c);              \
+        NAME(winograd_patch_##side)(p, inside, c);             \
     }
 
 TARGET static void NAME(winograd_in)(const struct cpu_winograd_patch *p)

@@ -4,8 +4,11 @@
 
 #include "op.h"
 
-/* The number of rows of a product that take as long as loading a row of weights into the cache. */
-#define ROWS_PER_WEIGHT 20
+/*
+ * The number of rows of a product that take as long as loading a row of weights into the cache,
+ * during the products at the point before.
+ */
+#define ROWS_PER_WEIGHT 8
 /*
  * The number of multiplications that take as long as transforming one element of a patch, or of a
  * tile.
@@ -46,7 +49,7 @@ static bool can(const struct cpu_op *p)
     return true;
 }
 
-static void cut_tiles(const struct cpu_window *w, int64_t side, struct cpu_winograd *out)
+void cpu_winograd_cut(const struct cpu_window *w, int64_t side, struct cpu_winograd *out)
 {
     out->side = side;
     out->points = (side + 2) * (side + 2);
@@ -55,13 +58,29 @@ static void cut_tiles(const struct cpu_window *w, int64_t side, struct cpu_winog
     out->tiles = w->images * out->lines * out->line;
 }
 
+struct cpu_winograd_place cpu_winograd_place_of(const struct cpu_window *w,
+                                                const struct cpu_winograd *c, int64_t tile)
+{
+    struct cpu_winograd_place out = { .image = tile / c->line / c->lines,
+                                      .line = tile / c->line % c->lines * c->side,
+                                      .pixel = tile % c->line * c->side };
+    int64_t from[2] = { out.line - w->pad[1], out.pixel - w->pad[2] };
+
+    for (int axis = 0; axis < 2; axis++) {
+        out.first[axis] = most(-from[axis], 0);
+        out.end[axis] = least(w->in[1 + axis] - from[axis], c->side + 2);
+    }
+    out.x = out.image * w->x[0] + from[0] * w->x[3] + from[1] * w->x[4];
+    return out;
+}
+
 /* The cost in multiplications; side 1 means a product of patches. */
 static double cost_of(const struct cpu_window *w, int64_t side)
 {
     double both = (double)w->channels * (double)w->outputs;
     struct cpu_winograd c;
 
-    cut_tiles(w, side, &c);
+    cpu_winograd_cut(w, side, &c);
     return (double)c.points *
            ((double)(c.tiles + ROWS_PER_WEIGHT) * both +
             (side == 1 ? 0 : (double)c.tiles * CHANGE * (double)(w->channels + w->outputs)));
@@ -91,6 +110,19 @@ bool cpu_winograd_gains_by_bf16(const struct cpu_op *p)
     return p->integer.amx || 0.5 * columns < f32 * (double)n;
 }
 
+/*
+ * Sets the distances between points, if the points of `tiles` tiles are together, and the memory of
+ * a task.
+ */
+static void place_points(struct cpu_winograd *c, struct cpu_gemm *g, int64_t tiles)
+{
+    const int64_t size = sizeof(float);
+
+    c->v_point = odd_lines(tiles * c->v_row * size) / size;
+    c->m_point = odd_lines(c->rows * g->panel * size) / size;
+    g->slot_floats = c->points * c->m_point + c->side * c->side * g->panel;
+}
+
 /* Divides the tiles among tasks that transform their patches; false: the weights are too many. */
 static bool cut_tiles_only(struct cpu_winograd *c, struct cpu_gemm *g, int64_t rows)
 {
@@ -102,8 +134,8 @@ static bool cut_tiles_only(struct cpu_winograd *c, struct cpu_gemm *g, int64_t r
     c->block = c->tiles;
     c->rows = cut(c->tiles, blocks);
     c->panel_block = g->panels;
-    g->slot_floats =
-        (c->points * c->rows + c->side * c->side) * g->panel + c->points * c->rows * c->v_row;
+    place_points(c, g, c->rows);
+    g->slot_floats += c->points * c->v_point;
     return true;
 }
 
@@ -173,9 +205,9 @@ static void cut_tasks(struct cpu_op *p)
     blocks = cut(c->tiles, c->block);
     c->block = cut(c->tiles, blocks);
     c->rows = cut(c->block, cut(c->block, rows));
-    g->slot_floats = (c->points * c->rows + c->side * c->side) * g->panel;
     if (c->is_compact) {
         cut_groups(c, g);
+        place_points(c, g, c->block);
         c->u_point = g->panel * g->k + 16; /* without the 16, points would compete for such lines */
         g->slot_floats += c->points * c->u_point;
         return;
@@ -186,7 +218,7 @@ static void cut_tasks(struct cpu_op *p)
         c->panel_block = (c->panel_block + 1) / 2;
     if (g->slots > 1)
         share_block(c, g, p->loops->rows);
-    g->slot_floats = (c->points * c->rows + c->side * c->side) * g->panel;
+    place_points(c, g, c->block);
 }
 
 /* The floats of packed weights. */
@@ -207,7 +239,7 @@ void cpu_winograd_plan(struct cpu_op *p)
 
     if (side == 1)
         return;
-    cut_tiles(w, side, c);
+    cpu_winograd_cut(w, side, c);
     g->k = w->channels; /* the product at one point */
     g->form = CPU_GEMM_FLOATS;
     p->answer.math = FERRY_MATH_WINOGRAD;
@@ -217,7 +249,7 @@ void cpu_winograd_plan(struct cpu_op *p)
     cut_tasks(p);
     workspace = (uint64_t)(g->slot_floats * g->slots);
     if (!c->owns_patches)
-        workspace += (uint64_t)(c->points * c->block * c->v_row);
+        workspace += (uint64_t)(c->points * c->v_point);
     else if (c->is_compact)
         workspace += (uint64_t)(c->points * cpu_gemm_packed(g));
     cpu_op_pack_or_not(p, 1, (uint64_t)floats_packed(p) * sizeof(float), workspace * sizeof(float));
