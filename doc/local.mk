@@ -74,6 +74,7 @@ EXTRA_DIST += \
 	%D%/measurements/2026-11-30-parts.md \
 	%D%/measurements/2026-11-30-products.md \
 	%D%/measurements/2026-11-30-release.md \
+	%D%/measurements/2026-11-30-integers-tiles.md \
 	%D%/measurements/2026-11-30-rows.md \
 	%D%/measurements/2026-11-30-strassen.md \
 	%D%/measurements/2026-11-30-suites.md \
