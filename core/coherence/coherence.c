@@ -176,33 +176,26 @@ int ferry__valid_claim(struct ferry__request *req, uint32_t valid)
 
 /* ---- shared bytes ---- */
 
-/* V with the present mapping, where V's side of imported bytes could not be handed over. */
-static uint32_t as_mapped(const ferry_memory *m, uint32_t valid)
-{
-    uint32_t device = UINT32_C(1) << m->alias, both = device | 1u;
-
-    if (valid & ~both)
-        return valid & ~both;
-    return m->mapped == FERRY_READ ? both : m->mapped ? 1u : device;
-}
-
 uint32_t ferry__valid_hand_back(struct ferry__request *req, uint32_t valid)
 {
     ferry_memory *m = req->m;
-    uint32_t device, now;
+    uint32_t device, both, now;
+    size_t filled;
 
     if (!ferry__replica_is_imported(m, m->alias))
         return valid;
     device = UINT32_C(1) << m->alias;
-    if (!(valid & (device | 1u)) ||
-        !ferry__transfer_enter(req, valid & 1 ? FERRY__HOST : m->alias, valid))
+    both = device | 1u;
+    if (!(valid & both) || !ferry__transfer_enter(req, valid & 1 ? FERRY__HOST : m->alias, valid))
         return valid;
-    now = as_mapped(m, valid);
-    if (now & ~valid & 1) /* a side that becomes valid again has the bytes of the other one */
-        m->on_host.filled = *ferry__replica_filled(m, m->alias);
-    if (now & ~valid & device)
-        *ferry__replica_filled(m, m->alias) = m->on_host.filled;
-    return now;
+    /* the side that is mapped has the bytes, with the contents of either side */
+    now = m->mapped == FERRY_READ ? both : m->mapped ? 1u : device;
+    filled = ferry__replica_longest(m, valid & both);
+    if (now & 1)
+        m->on_host.filled = filled;
+    if (now & device)
+        *ferry__replica_filled(m, m->alias) = filled;
+    return (valid & ~both) | now;
 }
 
 /* ---- an access, from the request to the published state ---- */

@@ -77,35 +77,101 @@ static void a_failed_unmap_leaves_nothing_behind(void)
     }
 }
 
+/* A blob of dev0, which shares the host's bytes, with `count` elements that the device wrote. */
+static ferry_blob *written_by_device(int64_t count)
+{
+    const int64_t all[] = { WX_BYTES }, written[] = { count };
+    ferry_ref ref = { NULL, 0 };
+    ferry_blob *b = NULL;
+
+    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_U8, all, 1, &b));
+    FX_OK_FATAL(ferry_memory_access(ferry_blob_data_memory(b), NULL, FERRY_READ, NULL, &ref));
+    FX_OK(ferry_blob_reshape(b, written, 1, NULL));
+    wx_access(ferry_blob_data_memory(b), wx_queue(0), FERRY_WRITE);
+    FX_OK(ferry_blob_fill_data(b, OLD));
+    return b;
+}
+
+static void use(ferry_blob *b, int64_t count)
+{
+    FX_OK(ferry_blob_reshape(b, &count, 1, NULL));
+}
+
+/* Uses all elements: the first `count` have to be OLD, and the others 0. Destroys the blob. */
+static void check_contents(ferry_blob *b, size_t count)
+{
+    unsigned char want[WX_BYTES] = { 0 };
+    ferry_ref ref = { NULL, 0 };
+
+    memset(want, OLD, count);
+    use(b, WX_BYTES);
+    FX_OK_FATAL(ferry_memory_access(ferry_blob_data_memory(b), NULL, FERRY_READ, NULL, &ref));
+    CU_ASSERT_EQUAL(memcmp((char *)ref.handle + ref.offset, want, sizeof(want)), 0);
+    ferry_blob_destroy(b);
+}
+
+static void read_by_host(ferry_blob *b)
+{
+    ferry_ref ref = { NULL, 0 };
+
+    FX_OK_FATAL(ferry_memory_access(ferry_blob_data_memory(b), NULL, FERRY_READ, NULL, &ref));
+}
+
 /*
  * The device has contents beyond those that the host saw. They stay where the blob grows back, and
  * the host, whose map cannot be ended, has them as well; the bytes after them read as zeros.
  */
 static void a_failed_unmap_keeps_contents_beyond_the_bytes_in_use(void)
 {
-    enum { WRITTEN = WX_BYTES / 4 * 3, SEEN = WX_BYTES / 2 };
-    const int64_t all[] = { WX_BYTES }, written[] = { WRITTEN }, seen[] = { SEEN };
-    unsigned char want[WX_BYTES] = { 0 };
-    ferry_ref ref = { NULL, 0 };
-    ferry_blob *b = NULL;
-    ferry_memory *m;
+    ferry_blob *b;
 
     wx_begin();
-    memset(want, OLD, WRITTEN);
-    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_U8, all, 1, &b));
-    m = ferry_blob_data_memory(b);
-    FX_OK_FATAL(ferry_memory_access(m, NULL, FERRY_READ, NULL, &ref));
-    FX_OK(ferry_blob_reshape(b, written, 1, NULL));
-    ref = wx_access(m, wx_queue(0), FERRY_WRITE);
-    FX_OK(ferry_blob_fill_data(b, OLD));
-    FX_OK(ferry_blob_reshape(b, seen, 1, NULL));
-    FX_OK_FATAL(ferry_memory_access(m, NULL, FERRY_READ, NULL, &ref));
+    b = written_by_device(WX_BYTES / 4 * 3);
+    use(b, WX_BYTES / 2);
+    read_by_host(b);
     wx_fail_next(0, SIM_CALL_UNMAP, 1, FERRY_EDEVICE);
-    FX_OK(ferry_blob_reshape(b, all, 1, NULL));
+    use(b, WX_BYTES);
     wx_fail_next(0, SIM_CALL_UNMAP, 0, 0);
-    FX_OK_FATAL(ferry_memory_access(m, NULL, FERRY_READ, NULL, &ref));
-    CU_ASSERT_EQUAL(memcmp((char *)ref.handle + ref.offset, want, sizeof(want)), 0);
-    ferry_blob_destroy(b);
+    check_contents(b, WX_BYTES / 4 * 3);
+    wx_end();
+}
+
+/* As before, with a copy of another device, which is shorter than the device's. */
+static void a_failed_unmap_keeps_contents_that_another_device_lacks(void)
+{
+    ferry_blob *b;
+
+    wx_begin();
+    b = written_by_device(WX_BYTES);
+    use(b, WX_BYTES / 4 * 3);
+    wx_access(ferry_blob_data_memory(b), wx_queue(1), FERRY_READ);
+    use(b, WX_BYTES / 8 * 3);
+    read_by_host(b);
+    wx_fail_next(0, SIM_CALL_UNMAP, 1, FERRY_EDEVICE);
+    use(b, WX_BYTES / 8 * 5);
+    wx_fail_next(0, SIM_CALL_UNMAP, 0, 0);
+    check_contents(b, WX_BYTES);
+    wx_end();
+}
+
+/* The host has contents beyond those that the device saw, and cannot get the bytes back. */
+static void a_failed_map_keeps_contents_beyond_the_bytes_in_use(void)
+{
+    ferry_ref ref = { NULL, 0 };
+    ferry_blob *b;
+
+    wx_begin();
+    b = written_by_device(WX_BYTES / 4 * 3);
+    FX_OK_FATAL(ferry_memory_access(ferry_blob_data_memory(b), NULL, FERRY_WRITE, NULL, &ref));
+    memset((char *)ref.handle + ref.offset, OLD, WX_BYTES / 4 * 3);
+    use(b, WX_BYTES / 2);
+    wx_access(ferry_blob_data_memory(b), wx_queue(0), FERRY_READ);
+    wx_fail_next(0, SIM_CALL_OP, 1, FERRY_EDEVICE);
+    wx_fail_next(0, SIM_CALL_MAP, 1, FERRY_EDEVICE);
+    FX_FAILS(FERRY_EDEVICE, ferry_blob_fill_data(b, NEW));
+    wx_fail_next(0, SIM_CALL_OP, 0, 0);
+    wx_fail_next(0, SIM_CALL_MAP, 0, 0);
+    check_contents(b, WX_BYTES / 4 * 3);
     wx_end();
 }
 
@@ -179,6 +245,8 @@ static void host_and_device_access_alternately_without_maps(void)
 static const ferry_test_case shared_cases[] = {
     FERRY_TEST(a_failed_unmap_leaves_nothing_behind),
     FERRY_TEST(a_failed_unmap_keeps_contents_beyond_the_bytes_in_use),
+    FERRY_TEST(a_failed_unmap_keeps_contents_that_another_device_lacks),
+    FERRY_TEST(a_failed_map_keeps_contents_beyond_the_bytes_in_use),
     FERRY_TEST(a_third_device_reads_from_the_shared_block),
 };
 
