@@ -64,7 +64,7 @@ static uint32_t any_bytes(void)
     return rig_random(2) ? FERRY_U8 : FERRY_I8;
 }
 
-/* Some have padding on all sides, and no size is a multiple of a tile's by design. */
+/* Sizes and padding are random: most images have parts of tiles at their ends. */
 static void images_of_any_size_are_exact(void)
 {
     static const int64_t outputs[] = { 30, 31, 32, 33, 64, 90 };
@@ -193,6 +193,30 @@ static void products_remain_without_tiles(void)
     rig_end(&r);
 }
 
+/* Tiles of images of other sizes, and with other threads, are packed alike. */
+static void the_key_depends_on_the_weights_only(void)
+{
+    struct image m = { 1, 64, 64, { 12, 12 }, { 1, 1 }, { 1, 1 } };
+    uint64_t key[4];
+
+    for (int i = 0; i < 4; i++) {
+        struct rig r;
+
+        m.images = 1 + i;
+        m.size[1] = i == 1 ? 4 : 12; /* product lines are gathered, if they are short */
+        m.size[0] = i == 2 ? 40 : 30;
+        begin(&r, &m, FERRY_U8, FERRY_U8, RIG_LAST, RIG_LAST);
+        r.op.in[1].stride[0] = 64 * 9;
+        r.op.in[1].stride[1] = 9;
+        r.op.in[1].stride[2] = 3;
+        r.op.in[1].stride[3] = 1;
+        CU_ASSERT(has_tiles(&r));
+        key[i] = answer_of(&r).packed_key;
+        CU_ASSERT_EQUAL(key[i], key[0]);
+        rig_end(&r);
+    }
+}
+
 /* Strides and dilations make no tiles of 4 × 4 pixels. */
 static void other_windows_remain_products(void)
 {
@@ -217,6 +241,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(blocks_of_shared_patches_are_exact),
     FERRY_TEST(any_number_of_threads_gives_the_same_bits),
     FERRY_TEST(products_remain_without_tiles),
+    FERRY_TEST(the_key_depends_on_the_weights_only),
     FERRY_TEST(other_windows_remain_products),
 };
 

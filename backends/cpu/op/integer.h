@@ -39,6 +39,11 @@ struct cpu_op_args;
 #define INTEGER_MOST_ROWS    14
 #define INTEGER_MOST_COLUMNS 32
 #define INTEGER_MOST_BYTES   64
+/*
+ * The distance in bytes at which weights are fetched in advance: those of a large net come from
+ * memory, and the processor's own prefetching ends at each page.
+ */
+#define INTEGER_AHEAD 4096
 /* The maximum channels and elements of a window of POOL: its sums stay below 2^31. */
 #define CPU_INTEGER_CHANNELS 8192
 #define CPU_INTEGER_TAPS     (1 << 20)
@@ -88,8 +93,8 @@ struct cpu_integer_tile {
     struct cpu_integer_place place;        /* with a store */
     int64_t column;                        /* with a store: the first column of the panel */
     int64_t step, configured;              /* of cpu_integer_amx only */
-    int64_t
-        ahead; /* of integer_winograd.h: the distance in bytes at which weights are prefetched */
+    int64_t ahead; /* of integer_winograd.h: the bytes from the weights in use to those that are
+                    * prefetched */
 };
 
 /* A window of POOL with all channels, which are contiguous; U8 or I8. */
@@ -251,7 +256,7 @@ struct cpu_integer {
                                         * the lines */
     int64_t panel_block, panel_blocks; /* the panels of a task, and the number of tasks that share
                                         * the panels */
-    int64_t slot_bytes;                /* bytes of the rows of a thread */
+    int64_t slot_bytes;                /* bytes of a thread: rows, or the points of tiles */
     int32_t shift;                     /* the number that is added to each element of x */
     int64_t x_size;                    /* the bytes of an element of x */
     int64_t pixel;                     /* the elements of a of a tap, its channels; with

@@ -331,11 +331,6 @@ TARGET static void NAME(integer_store)(const struct cpu_integer_store *s, int64_
 #if !HAVE_NEON
 /* The number of bytes of a vector of weights. */
 #define STEP (HAVE_VNNI ? 4 * LANES : 2 * LANES)
-/*
- * The distance in bytes at which weights are fetched in advance: those of a large net come from
- * memory, and the processor's own prefetching ends at each page.
- */
-#define AHEAD 4096
 
 /* The vectors of a store for the two vectors of columns of a panel. */
 struct NAME(vectors) {
@@ -444,7 +439,7 @@ INLINE void NAME(integer_sums)(const struct cpu_integer_tile *t, const int rows,
 {
     const char *span = t->a;
     const int8_t *b = t->b;
-    const int64_t ahead = words ? t->ahead : AHEAD;
+    const int64_t ahead = words ? t->ahead : INTEGER_AHEAD;
 
     for (int64_t i = 0; i < t->spans; i++, span += t->a_span)
         for (const char *a = span; a < span + 4 * t->groups; a += 4, b += 2 * STEP) {

@@ -15,7 +15,7 @@ struct cpu_integer_run {
     const struct cpu_op *op;
     const struct cpu_op_args *args;
     const char *packed;
-    char *rows; /* the rows gathered by the threads */
+    char *rows; /* the slots of the threads */
     struct cpu_integer_store store;
     bool is_simple;           /* the store covers the whole epilogue */
     const ferry_operand *add; /* the operand of the ADD step; NULL: none */

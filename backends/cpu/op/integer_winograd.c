@@ -13,7 +13,7 @@
  * weights are read once.
  *
  * The packed weights of a panel are those of one point after the other, group by group with all
- * columns of each. A header has the number of parts of the channels.
+ * columns of each. A header has the number of groups of a part of the channels.
  */
 
 /* The bytes of the header. */
@@ -31,13 +31,14 @@
  */
 #define MOST_TILES 28
 #define MOST_BYTES (512 * 1024)
-/* The same of other tasks, and of the points of a block. */
+/*
+ * The maximum number of tiles of other tasks, and the bytes of the points of a block that has more
+ * tiles.
+ */
 #define MOST_SHARED       56
 #define MOST_SHARED_BYTES (4 * 1024 * 1024)
 /* The sums of a tile's pixels for a panel. */
 #define TILE_SUMS (INTEGER_WINOGRAD_PIXELS * INTEGER_MOST_COLUMNS)
-/* The distance in bytes at which weights are prefetched within a point. */
-#define AHEAD 4096
 
 /* ---- planning ------------------------------------------------------------------------------- */
 
@@ -57,17 +58,22 @@ static bool can(const struct cpu_op *p)
     return true;
 }
 
-/* The bytes of the weights of a panel at one point. */
+/* The bytes of the weights of a panel at one point: of a group, and of all. */
+static int64_t group_bytes(const struct cpu_integer *g)
+{
+    return g->loops->columns * (int64_t)sizeof(uint32_t);
+}
+
 static int64_t point_bytes(const struct cpu_integer *g)
 {
-    return cut(g->pixel, 2) * 2 * g->loops->columns * (int64_t)sizeof(int16_t);
+    return cut(g->pixel, 2) * group_bytes(g);
 }
 
 /*
- * Whether `tiles` tiles take less time than a product, both in instructions of one thread. A row of
- * a product takes 40 besides its multiplications, and a tile of the products at a point 56; a tile
- * of y takes 450 for a panel and 220 for a vector of channels. With two threads, 24 bytes of
- * weights come from memory in the time of an instruction with 64 bytes.
+ * Whether `tiles` tiles of y take less time than a product, both in instructions. A row of a
+ * product takes 40 besides its multiplications, a call of a micro-kernel at a point 56; a tile of y
+ * takes 450 for a panel and 220 for a vector of channels. While a thread executes an instruction
+ * with 64 bytes, 24 bytes of weights come from memory; two threads were measured.
  */
 static bool is_faster(const struct cpu_op *p, int64_t tiles)
 {
@@ -95,7 +101,7 @@ static bool cut_tiles_only(struct cpu_winograd *c, const struct cpu_integer *g, 
         return false;
     c->owns_patches = true;
     c->rows = cut(c->tiles, cut(cut(c->tiles, rows), g->slots) * g->slots);
-    c->block = c->rows;
+    c->block = c->tiles;
     return true;
 }
 
@@ -136,7 +142,7 @@ void cpu_integer_winograd_plan(struct cpu_op *p)
         return;
     cut_tasks(&tiles, g);
     *c = tiles;
-    c->v_point = odd_lines(c->block * c->v_row * 2) / 2;
+    c->v_point = odd_lines((c->owns_patches ? c->rows : c->block) * c->v_row * 2) / 2;
     c->m_point = odd_lines(c->rows * INTEGER_MOST_COLUMNS * 4) / 4;
     patches = INTEGER_WINOGRAD_POINTS * c->v_point * (int64_t)sizeof(int16_t);
     g->slot_bytes = sums_of(c) * (int64_t)sizeof(int32_t);
@@ -178,22 +184,15 @@ static int64_t bound_of(const struct pack *s, const int8_t *w, int64_t first, in
     return most(positive * high + negative * low, positive * low + negative * high);
 }
 
-/* The groups of a part of the channels, if there are that many parts. */
-static int64_t part_of(const struct cpu_integer *g, int64_t parts)
-{
-    return cut(cut(g->pixel, 2), parts);
-}
-
-/* Whether the sums of all parts are within the limit. */
-static bool is_exact(const struct pack *s, int64_t parts)
+/* Whether the sums of parts of `groups` groups of channels are within the limit. */
+static bool is_exact(const struct pack *s, int64_t groups)
 {
     const struct cpu_integer *g = &s->op->integer;
-    int64_t part = 2 * part_of(g, parts);
     const int8_t *w = s->w;
 
     for (int64_t o = 0; o < g->n; o++, w += s->op->plan.convolution.w[0])
-        for (int64_t k = 0; k < g->pixel; k += part)
-            if (bound_of(s, w, k, least(k + part, g->pixel)) >= INTEGER_WINOGRAD_LIMIT)
+        for (int64_t k = 0; k < g->pixel; k += 2 * groups)
+            if (bound_of(s, w, k, least(k + 2 * groups, g->pixel)) >= INTEGER_WINOGRAD_LIMIT)
                 return false;
     return true;
 }
@@ -235,7 +234,7 @@ static void pack_panel(void *arg, int64_t panel, unsigned slot)
     const struct cpu_integer *g = &s->op->integer;
     const int64_t *wide = s->op->plan.convolution.w;
     int64_t width = g->loops->columns, columns = least(g->n - panel * width, width);
-    int64_t bytes = point_bytes(g), group = width * (int64_t)sizeof(uint32_t);
+    int64_t bytes = point_bytes(g), group = group_bytes(g);
     const int8_t *w = s->w + panel * width * wide[0];
     char *to = s->packed + panel * INTEGER_WINOGRAD_POINTS * bytes;
     int16_t at[2][INTEGER_WINOGRAD_POINTS][COLUMNS];
@@ -262,14 +261,14 @@ static void winograd_prepare(struct cpu_device *d, const struct cpu_op *p, const
     struct pack s = { .op = p,
                       .w = (const int8_t *)in[1] + p->plan.convolution.w_first,
                       .packed = (char *)packed + HEADER };
-    int64_t parts = 1;
+    int64_t part = cut(p->integer.pixel, 2);
 
     for (int64_t i = 0; i < WINOGRAD_TAPS; i++)
         s.tap[i] = i / 3 * p->plan.convolution.w[3] + i % 3 * p->plan.convolution.w[4];
-    while (!is_exact(&s, parts))
-        parts *= 2;
+    while (!is_exact(&s, part))
+        part = cut(part, 2);
     memset(packed, 0, HEADER);
-    memcpy(packed, &parts, sizeof(parts));
+    memcpy(packed, &part, sizeof(part));
     workers_tasks(d->workers, p->integer.panels, pack_panel, &s);
 }
 
@@ -279,9 +278,9 @@ struct pass {
     const struct cpu_integer_run *run;
     const struct cpu_winograd *cut;
     const char *packed; /* after the header */
-    int64_t parts;      /* of the channels */
+    int64_t part;       /* the groups of a part of the channels */
     int16_t *v;         /* the points of a block of tiles, unless tasks have their own */
-    int64_t first, end; /* the tiles of the block, or all */
+    int64_t first, end; /* the tiles of the block */
     int64_t pieces;     /* of these tiles, which tasks have */
     /* The bytes from a line of y, and of the added operand, to the next. */
     int64_t y_line, add_line;
@@ -337,27 +336,26 @@ static void find_spots(const struct pass *s, int64_t first, int64_t count, struc
     }
 }
 
-/* Computes the products of some tiles and one panel, of a part of the channels, at all points. */
+/* Computes the products of some tiles and one panel, of `groups` groups, at all points. */
 static void multiply(const struct pass *s, const int16_t *v, int64_t tiles, const char *u,
-                     int64_t part, int32_t *m)
+                     int64_t first, int64_t groups, int32_t *m)
 {
     const struct cpu_integer *g = &s->run->op->integer;
-    int64_t first = part * part_of(g, s->parts), bytes = point_bytes(g);
-    int64_t all = part_of(g, 1), group = 2 * g->loops->columns * (int64_t)sizeof(int16_t);
+    int64_t bytes = point_bytes(g);
     struct cpu_integer_tile tile = { .a_row = s->cut->v_row * (int64_t)sizeof(int16_t),
                                      .spans = 1,
-                                     .groups = least(part_of(g, s->parts), all - first) };
+                                     .groups = groups };
 
     for (int64_t point = 0; point < INTEGER_WINOGRAD_POINTS; point++) {
         int64_t left = tiles, pieces = cut(tiles, g->loops->rows);
 
         tile.a = (const char *)(v + point * s->cut->v_point + 2 * first);
-        tile.b = (const int8_t *)(u + point * bytes + first * group);
+        tile.b = (const int8_t *)(u + point * bytes + first * group_bytes(g));
         tile.sums = m + point * s->cut->m_point;
         for (; pieces > 0; pieces--) {
             int64_t rows = left / pieces;
 
-            tile.ahead = pieces > 1 ? AHEAD : bytes;
+            tile.ahead = pieces > 1 ? INTEGER_AHEAD : bytes; /* bytes: the next point's */
             g->loops->winograd->micro[rows](&tile);
             tile.a += rows * tile.a_row;
             tile.sums += rows * INTEGER_MOST_COLUMNS;
@@ -389,17 +387,17 @@ static void do_panel(const struct pass *s, const struct spot *spots, int64_t til
     const struct cpu_integer *g = &p->integer;
     const char *u = s->packed + panel * INTEGER_WINOGRAD_POINTS * point_bytes(g);
     struct cpu_integer_tile tile = { .store = &s->run->store, .column = panel * g->loops->columns };
-    int64_t columns = least(g->n - tile.column, g->loops->columns);
+    int64_t columns = least(g->n - tile.column, g->loops->columns), groups = cut(g->pixel, 2);
     bool stores = cpu_integer_takes_store(s->run, columns);
     struct cpu_integer_points points = { .m_point = s->cut->m_point,
                                          .y_line = s->y_line,
                                          .add_line = s->add_line };
 
-    for (int64_t part = 0; part < s->parts; part++) {
-        bool is_last = part == s->parts - 1;
+    for (int64_t first = 0; first < groups; first += s->part) {
+        bool is_last = groups - first <= s->part;
 
-        multiply(s, v, tiles, u, part, m);
-        points.adds = part > 0;
+        multiply(s, v, tiles, u, first, least(s->part, groups - first), m);
+        points.adds = first > 0;
         points.sums = m + INTEGER_WINOGRAD_POINTS * points.m_point;
         points.tile = is_last && stores ? &tile : NULL;
         for (int64_t i = 0; i < tiles; i++, points.sums += TILE_SUMS) {
@@ -465,15 +463,14 @@ static void winograd_run(struct cpu_device *d, const struct cpu_op *p,
                       .cut = c,
                       .packed = r.packed + HEADER,
                       .v = (int16_t *)(void *)(r.rows + g->slots * g->slot_bytes) };
-    int64_t block = c->owns_patches ? c->tiles : c->block;
 
-    memcpy(&s.parts, r.packed, sizeof(s.parts));
+    memcpy(&s.part, r.packed, sizeof(s.part));
     cpu_integer_find_store(&r);
     s.y_line = p->plan.convolution.window.y[3] * cpu_integer_size(p->op.out[0].dtype);
     if (r.add)
         s.add_line = r.add_strides[3] * cpu_integer_size(r.add->dtype);
     for (; s.first < c->tiles; s.first = s.end) {
-        s.end = least(s.first + block, c->tiles);
+        s.end = least(s.first + c->block, c->tiles);
         do_tiles(d, &s);
     }
 }

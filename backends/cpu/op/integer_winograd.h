@@ -5,7 +5,7 @@
  *
  * - Along an axis, six pixels d become the points 4·d0 − 5·d2 + d4, d4 − 4·d2 ± (d3 − 4·d1),
  *   d4 − d2 ± 2·(d3 − d1) and 4·d1 − 5·d3 + d5. Along both axes they are within −12,768 … 12,750
- *   for I8, and −8,160 … 17,340 for U8: 16 bits.
+ *   for I8, and −12,750 … 17,340 for U8: 16 bits.
  * - Three taps g become g0, −(g0 + g1 + g2), −(g0 − g1 + g2), g0 + 2·g1 + 4·g2, g0 − 2·g1 + 4·g2
  *   and g2, the first and the last times 6: within ±6,272 along both axes.
  * - A product of matrices at each point then gives, after the last transform, 24, 12, 6 and 6 times

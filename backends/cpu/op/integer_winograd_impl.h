@@ -39,10 +39,11 @@ INLINE int64_t NAME(words_at)(const int pair, int second)
 INLINE NAME(words) NAME(words_pixel)(const struct cpu_integer_patch *p, const bool is_signed,
                                      const bool inside, int64_t i, int64_t j, int64_t c)
 {
-    const char *from = p->x + i * p->line + j * p->pixel + c;
+    if (inside || (i >= p->first[0] && i < p->end[0] && j >= p->first[1] && j < p->end[1])) {
+        const char *from = p->x + i * p->line + j * p->pixel + c;
 
-    if (inside || (i >= p->first[0] && i < p->end[0] && j >= p->first[1] && j < p->end[1]))
         return (NAME(words))(is_signed ? WIDEN_I8(from) : WIDEN_U8(from));
+    }
     return (NAME(words)){ 0 };
 }
 

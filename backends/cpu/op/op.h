@@ -92,21 +92,21 @@ enum cpu_convolution_method {
 
 /* The division of a convolution into the tiles of winograd.h. */
 struct cpu_winograd {
-    int64_t side, points;     /* side 0: Winograd is not used */
-    int64_t lines, line;      /* lines: of tiles of an image; line: tiles of a line */
-    int64_t tiles;            /* the number of all tiles */
-    bool owns_patches;        /* each task transforms the patches of its tiles */
-    int64_t block;            /* the number of tiles whose patches are in the workspace at a time */
-    int64_t rows;             /* the number of tiles of a task */
-    int64_t panel_block;      /* the number of panels of a task */
-    bool is_compact;          /* weights are packed as for a product, and transformed by each run */
-    int64_t groups;           /* of a block's tiles; a task that transforms the weights of its panel
+    int64_t side, points; /* side 0: Winograd is not used */
+    int64_t lines, line;  /* lines: of tiles of an image; line: tiles of a line */
+    int64_t tiles;        /* the number of all tiles */
+    bool owns_patches;    /* each task transforms the patches of its tiles */
+    int64_t block;        /* the number of tiles whose patches are in the workspace at a time */
+    int64_t rows;         /* the number of tiles of a task */
+    int64_t panel_block;  /* the number of panels of a task */
+    bool is_compact;      /* weights are packed as for a product, and transformed by each run */
+    int64_t groups;       /* of a block's tiles; a task that transforms the weights of its panel
                            * has one */
-    int64_t v_row;            /* the number of elements from a tile's channels to those of the next
+    int64_t v_row;        /* the number of elements from a tile's channels to those of the next
                            * tile */
-    int64_t v_point, m_point; /* those from a point of the patches, and of a panel's products, to
-                               * the next */
-    int64_t u_point; /* the number of floats from a point of a panel's weights to the next, of
+    int64_t v_point;      /* that from a point of the patches to the next */
+    int64_t m_point;      /* that from a point of a panel's products to the next */
+    int64_t u_point;      /* the number of floats from a point of a panel's weights to the next, of
                            * tasks that transform weights */
 };
 
@@ -174,12 +174,12 @@ struct cpu_op {
                                             * and their distances */
         } matrix;
         struct {
-            struct cpu_window window;     /* x is the wide image, y the narrow one */
-            int64_t w[5];                 /* strides of the gradient */
-            bool is_product, is_planes;   /* is_planes: by depthwise_planes.h */
-            bool is_in_place;             /* rows of the wide image are read in place */
-            int64_t block, chunks;        /* the lines of a block, and the number of chunks */
-            struct cpu_gemm gemm, last;   /* last: of the last block, with `winograd` */
+            struct cpu_window window; /* x is the wide image, y the narrow one */
+            int64_t w[5];             /* strides of the gradient */
+            bool is_product, is_planes; /* is_planes: by depthwise_planes.h */
+            bool is_in_place;           /* rows of the wide image are read in place */
+            int64_t block, chunks; /* the lines of a block, and the number of chunks */
+            struct cpu_gemm gemm, last; /* last: of the last block, with `winograd` */
             struct cpu_winograd winograd; /* points 0: not used */
         } weights;
         struct cpu_window window;

@@ -96,8 +96,9 @@ static uint64_t form_of(const struct cpu_op *p)
 {
     const struct cpu_integer *g = &p->integer;
 
-    if (g->m)
-        return (uint64_t)g->spans << 8 | (uint64_t)g->loops->group << 1 | (g->shift != 0);
+    if (g->m) /* of tiles too, `shift` tells I8 from U8, on which the header depends */
+        return (uint64_t)(p->plan.convolution.winograd.points ? 0 : g->spans) << 8 |
+               (uint64_t)g->loops->group << 1 | (g->shift != 0);
     if (p->op.kind == FERRY_OP_INNER_PRODUCT)
         return (uint64_t)p->plan.matrix.gemm.form << 60 | (uint64_t)p->plan.matrix.is_dots << 59;
     if (p->answer.math & FERRY_MATH_BF16)

@@ -71,9 +71,8 @@ struct cpu_tile {
      */
     int64_t tiles, y_step, add_step;
     /*
-     * Each row of b prefetches a cache line to the second-level cache: they are `ahead` floats
-     * apart, from `next` on for the first tile, and as much farther as its rows for each other
-     * one. 0: none.
+     * For each row of b, a cache line is prefetched to the second-level cache: `ahead` floats
+     * apart, from `next` on for the first tile, and i times its rows farther for tile i. 0: none.
      */
     const float *next;
     int64_t ahead;

@@ -227,7 +227,7 @@ static void multiply(const struct pass *s, const float *v, int64_t tiles, int64_
         for (; pieces > 0; pieces--) {
             int64_t rows = left / pieces;
 
-            /* one half of the next point's weights, the other with the last rows */
+            /* of the next point's weights: a line of each row, with the last tile the other one */
             tile.next = tile.b + u_point + (pieces == 1 ? g->panel / 2 : 0);
             loops->micro[is_wide][rows](&tile);
             tile.a += rows * tile.a_row;

@@ -86,21 +86,24 @@ INLINE void NAME(winograd_out_4)(const vec outer, const vec *m, const bool odd, 
     to[1] = odd ? a2 * of_a + b2 * of_b + outer : a2 * of_a + b2 * of_b;
 }
 
-/* Computes lines 0 and 2, or 1 and 3, of a tile; the vectors of two lines fit in registers. */
-INLINE void NAME(winograd_tile_lines)(const struct cpu_winograd_sums *s, const bool odd, int64_t c)
+/*
+ * Computes the pixels 0 and 2, or 1 and 3, of all lines of a tile; the vectors of two of each line
+ * fit in registers.
+ */
+INLINE void NAME(winograd_tile_pixels)(const struct cpu_winograd_sums *s, const bool odd, int64_t c)
 {
     enum { EDGE = 6, SIDE = 4 };
     vec half[2][EDGE];
 
 #pragma GCC unroll 6
     for (int64_t j = 0; j < EDGE; j++) {
-        const float *m = s->m + j * s->m_point + c;
+        const float *m = s->m + j * EDGE * s->m_point + c;
         vec at[4], two[2];
 
 #pragma GCC unroll 4
         for (int64_t i = 0; i < 4; i++)
-            at[i] = LOAD(m + (i + 1) * EDGE * s->m_point);
-        NAME(winograd_out_4)(LOAD(m + (odd ? EDGE - 1 : 0) * EDGE * s->m_point), at, odd, two);
+            at[i] = LOAD(m + (i + 1) * s->m_point);
+        NAME(winograd_out_4)(LOAD(m + (odd ? EDGE - 1 : 0) * s->m_point), at, odd, two);
         half[0][j] = two[0];
         half[1][j] = two[1];
     }
@@ -108,19 +111,19 @@ INLINE void NAME(winograd_tile_lines)(const struct cpu_winograd_sums *s, const b
     for (int64_t i = 0; i < 2; i++)
 #pragma GCC unroll 2
         for (int64_t other = 0; other < 2; other++) {
-            float *y = s->y + ((2 * i + odd) * SIDE + other) * s->y_row + c;
+            float *y = s->y + (other * SIDE + 2 * i + odd) * s->y_row + c;
             vec two[2];
 
             NAME(winograd_out_4)(half[i][other * (EDGE - 1)], half[i] + 1, other, two);
             STORE(y, two[0]);
-            STORE(y + 2 * s->y_row, two[1]);
+            STORE(y + 2 * SIDE * s->y_row, two[1]);
         }
 }
 
 INLINE void NAME(winograd_tile_4)(const struct cpu_winograd_sums *s, int64_t c)
 {
-    NAME(winograd_tile_lines)(s, false, c);
-    NAME(winograd_tile_lines)(s, true, c);
+    NAME(winograd_tile_pixels)(s, false, c);
+    NAME(winograd_tile_pixels)(s, true, c);
 }
 
 INLINE void NAME(winograd_out_2)(const vec *m, int64_t step, vec *to)
