@@ -69,12 +69,12 @@ EXTRA_DIST += \
 	%D%/measurements/2026-11-30-integers-peers.md \
 	%D%/measurements/2026-11-30-integers-rounding.md \
 	%D%/measurements/2026-11-30-integers-speed.md \
+	%D%/measurements/2026-11-30-integers-tiles.md \
 	%D%/measurements/2026-11-30-nets-beside-others.md \
 	%D%/measurements/2026-11-30-one-image.md \
 	%D%/measurements/2026-11-30-parts.md \
 	%D%/measurements/2026-11-30-products.md \
 	%D%/measurements/2026-11-30-release.md \
-	%D%/measurements/2026-11-30-integers-tiles.md \
 	%D%/measurements/2026-11-30-rows.md \
 	%D%/measurements/2026-11-30-strassen.md \
 	%D%/measurements/2026-11-30-suites.md \
