@@ -196,7 +196,7 @@ static void products_remain_without_tiles(void)
     rig_end(&r);
 }
 
-/* Tiles of images of other sizes, and with other threads, are packed alike. */
+/* The tiles of images of any size are packed alike. */
 static void the_key_depends_on_the_weights_only(void)
 {
     struct image m = { 1, 64, 64, { 12, 12 }, { 1, 1 }, { 1, 1 } };

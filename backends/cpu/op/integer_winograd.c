@@ -205,8 +205,8 @@ static void change_taps(int16_t (*restrict g)[COLUMNS], int64_t step,
         int g0 = g[0][j], g1 = g[step][j], g2 = g[2 * step][j];
 
         to[0][j] = (int16_t)(6 * g0);
-        to[to_step][j] = (int16_t) - (g0 + g1 + g2);
-        to[2 * to_step][j] = (int16_t) - (g0 - g1 + g2);
+        to[to_step][j] = (int16_t)(-g0 - g1 - g2);
+        to[2 * to_step][j] = (int16_t)(g1 - g0 - g2);
         to[3 * to_step][j] = (int16_t)(g0 + 2 * g1 + 4 * g2);
         to[4 * to_step][j] = (int16_t)(g0 - 2 * g1 + 4 * g2);
         to[5 * to_step][j] = (int16_t)(6 * g2);
@@ -322,6 +322,7 @@ static void change_piece(void *arg, int64_t first, int64_t count, int64_t piece)
     change_patches(s, s->first + first, count, s->v + first * s->cut->v_row);
 }
 
+/* Locates some tiles once for all panels. */
 static void find_spots(const struct pass *s, int64_t first, int64_t count, struct spot *spots)
 {
     const struct cpu_window *w = &s->run->op->plan.convolution.window;
