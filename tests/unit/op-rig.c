@@ -149,6 +149,10 @@ static void from_device(const struct rig *r, struct buffers *b, const struct buf
         CU_ASSERT(!blocks[n] || plugin->free(rig_device, NULL, blocks[n]) == 0);
 }
 
+/* Of rig_tasks: the plugin's "cpu_count_work", for what follows the packing; NULL: not in use. */
+static void (*count_work)(uint64_t *counts);
+static uint64_t counts[5]; /* in its order */
+
 static int run_prepared(struct rig *r, const ferry_op_answer *answer, void *prepared,
                         struct buffers *b)
 {
@@ -172,6 +176,8 @@ static int run_prepared(struct rig *r, const ferry_op_answer *answer, void *prep
     args.workspace = (ferry_ref){ b->workspace, 0 };
     args.seed = r->seed;
     args.offset = r->offset;
+    if (count_work)
+        count_work(counts);
     if (!err)
         err = rig_table->run(rig_device, NULL, prepared, &args);
     free(in);
@@ -338,14 +344,13 @@ void rig_check_threads(struct rig *r)
 
 uint64_t rig_tasks(struct rig *r, const char *threads, double **out)
 {
-    uint64_t counts[5] = { 0 }; /* in the order of "cpu_count_work" */
-    void (*count)(uint64_t *counts) = NULL;
-
     rig_reopen(threads);
-    CU_ASSERT_EQUAL_FATAL(plugin->native(rig_device, "cpu_count_work", &count, sizeof count), 0);
-    count(counts);
+    memset(counts, 0, sizeof(counts));
+    CU_ASSERT_EQUAL_FATAL(
+        plugin->native(rig_device, "cpu_count_work", &count_work, sizeof count_work), 0);
     CU_ASSERT_EQUAL(rig_run_plugin(r, out), 0);
-    count(NULL);
+    count_work(NULL);
+    count_work = NULL;
     rig_reopen("3");
     return counts[2];
 }

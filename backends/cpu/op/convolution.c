@@ -387,7 +387,7 @@ static void product_run(struct cpu_device *d, const struct cpu_op *p,
     if (!r.b) {
         float *packed = r.scratch + p->answer.workspace_bytes / sizeof(float) - floats_packed(p);
 
-        cpu_convolution_pack(p, args->in[1], packed);
+        cpu_convolution_pack(d, p, args->in[1], packed);
         r.b = packed;
     }
     find_steps(p, args, &r);
@@ -445,7 +445,8 @@ static void plan_any_product(struct cpu_op *p)
 /* By cpu_convolution_method. */
 static const struct {
     void (*plan)(struct cpu_op *p);
-    void (*pack)(const struct cpu_op *p, const float *w, float *packed); /* NULL: planes.c */
+    void (*pack)(struct cpu_device *d, const struct cpu_op *p, const float *w,
+                 float *packed); /* NULL: planes.c */
     void (*run)(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args);
 } methods[] = {
     [CPU_CONVOLUTION_DIRECT] = { NULL, NULL, cpu_direct_run },
@@ -524,7 +525,7 @@ static void convolution_prepare(struct cpu_device *d, const struct cpu_op *p, co
                                 void *packed)
 {
     if (methods[p->plan.convolution.method].pack)
-        methods[p->plan.convolution.method].pack(p, in[1], packed);
+        methods[p->plan.convolution.method].pack(d, p, in[1], packed);
     else
         cpu_planes_pack(d, p, in[1], packed);
 }

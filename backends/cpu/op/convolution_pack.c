@@ -46,10 +46,11 @@ static void pack_weights(const struct cpu_op *p, const float *w, float *packed)
                           wide[0], packed + b * cpu_gemm_packed(g));
 }
 
-void cpu_convolution_pack(const struct cpu_op *p, const float *w, float *packed)
+void cpu_convolution_pack(struct cpu_device *d, const struct cpu_op *p, const float *w,
+                          float *packed)
 {
     if (p->plan.convolution.winograd.side && !p->plan.convolution.winograd.is_compact)
-        cpu_winograd_pack(p, w, packed);
+        cpu_winograd_pack(d, p, w, packed);
     else if (p->plan.convolution.strassen.pairs)
         cpu_strassen_pack(p, w, packed);
     else if (p->plan.convolution.gemm.batches < (int64_t)p->op.params.window.group)

@@ -112,13 +112,15 @@ void cpu_deconvolution_plan(struct cpu_op *p)
  * Packs the weights by output, channel of the group, line of taps, and tap of a line modulo the
  * stride.
  */
-void cpu_deconvolution_pack(const struct cpu_op *p, const float *w, float *packed)
+void cpu_deconvolution_pack(struct cpu_device *d, const struct cpu_op *p, const float *w,
+                            float *packed)
 {
     const struct cpu_window *v = &p->plan.convolution.window;
     const int64_t *wide = p->plan.convolution.w;
     int64_t group = p->op.params.window.group, channels = v->channels / group;
     int64_t outputs = v->outputs / group, taps = taps_of(v, 2), stride = v->stride[2];
 
+    (void)d;
     for (int64_t k = 0; k < v->outputs * channels * v->kernel[1]; k++) {
         int64_t o = k / v->kernel[1] / channels, c = k / v->kernel[1] % channels;
         const float *line = w + o / outputs * p->plan.convolution.w_group + o % outputs * wide[0] +
@@ -235,7 +237,7 @@ void cpu_deconvolution_run(struct cpu_device *d, const struct cpu_op *p,
     if (!s.w) {
         float *packed = s.room + p->threads * channels * plane_of(p);
 
-        cpu_deconvolution_pack(p, args->in[1], packed);
+        cpu_deconvolution_pack(d, p, args->in[1], packed);
         s.w = packed;
     }
     tasks = w->images * group * s.bands;

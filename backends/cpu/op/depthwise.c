@@ -93,13 +93,15 @@ void cpu_depthwise_plan(struct cpu_op *p)
  * Packs the weights tap by tap, with all channels of each; or, for slide_impl.h and copied_impl.h,
  * in groups of their width, of which the last overlaps the previous one.
  */
-void cpu_depthwise_pack(const struct cpu_op *p, const float *w, float *packed)
+void cpu_depthwise_pack(struct cpu_device *d, const struct cpu_op *p, const float *w,
+                        float *packed)
 {
     const struct cpu_window *v = &p->plan.convolution.window;
     int64_t width = p->plan.convolution.is_slide    ? slide_width(p->loops)
                     : p->plan.convolution.is_copied ? COPIED_CHANNELS
                                                     : v->channels;
 
+    (void)d;
     for (int64_t first = 0; first < v->channels; first += width) {
         if (first + width > v->channels)
             first = v->channels - width;
@@ -304,7 +306,7 @@ void cpu_depthwise_run(struct cpu_device *d, const struct cpu_op *p, const struc
         depthwise->inner[1] = w->out[2];
     make_store(p, args, &s);
     if (!depthwise->w) {
-        cpu_depthwise_pack(p, args->in[1], args->workspace);
+        cpu_depthwise_pack(d, p, args->in[1], args->workspace);
         depthwise->w = args->workspace;
     }
     if (p->plan.convolution.is_copied)

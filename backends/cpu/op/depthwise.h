@@ -21,7 +21,8 @@ bool cpu_depthwise_can(const struct cpu_op *p);
 void cpu_depthwise_plan(struct cpu_op *p);
 /* Whether a planned operation can have values of BF16. */
 bool cpu_depthwise_takes_values(const struct cpu_op *p);
-void cpu_depthwise_pack(const struct cpu_op *p, const float *w, float *packed);
+void cpu_depthwise_pack(struct cpu_device *d, const struct cpu_op *p, const float *w,
+                        float *packed);
 void cpu_depthwise_run(struct cpu_device *d, const struct cpu_op *p,
                        const struct cpu_op_args *args);
 

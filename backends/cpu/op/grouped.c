@@ -44,12 +44,13 @@ void cpu_grouped_plan(struct cpu_op *p)
     cpu_op_pack_or_not(p, 1, (uint64_t)(w->channels * width * w->taps) * sizeof(float), 0);
 }
 
-void cpu_grouped_pack(const struct cpu_op *p, const float *w, float *packed)
+void cpu_grouped_pack(struct cpu_device *d, const struct cpu_op *p, const float *w, float *packed)
 {
     const struct cpu_window *v = &p->plan.convolution.window;
     const int64_t *wide = p->plan.convolution.w;
     int64_t group = p->op.params.window.group, width = v->channels / group;
 
+    (void)d;
     for (int64_t g = 0; g < group; g++)
         for (int64_t tap = 0; tap < v->taps; tap++) {
             const float *from = cpu_convolution_tap(p, w, tap) + g * p->plan.convolution.w_group;
@@ -121,7 +122,7 @@ void cpu_grouped_run(struct cpu_device *d, const struct cpu_op *p, const struct 
     };
 
     if (!b.grouped.w) {
-        cpu_grouped_pack(p, args->in[1], args->workspace);
+        cpu_grouped_pack(d, p, args->in[1], args->workspace);
         b.grouped.w = args->workspace;
     }
     if (p->own_in > 2)

@@ -22,7 +22,7 @@
 bool cpu_grouped_can(const struct cpu_op *p);
 void cpu_grouped_plan(struct cpu_op *p);
 /* Packs the weights: group by group, tap by tap and channel by channel, those of all outputs. */
-void cpu_grouped_pack(const struct cpu_op *p, const float *w, float *packed);
+void cpu_grouped_pack(struct cpu_device *d, const struct cpu_op *p, const float *w, float *packed);
 void cpu_grouped_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args);
 
 struct cpu_grouped {

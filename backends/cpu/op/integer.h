@@ -284,7 +284,7 @@ int cpu_integer_inner_product_plan(struct cpu_op *p);
  */
 bool cpu_integer_bf16_plan(struct cpu_op *p);
 /* Packs the weights of these operations, I8 or F32 (integer_pack.c). */
-void cpu_integer_pack(const struct cpu_op *p, const void *w, char *packed);
+void cpu_integer_pack(struct cpu_device *d, const struct cpu_op *p, const void *w, char *packed);
 /*
  * Replaces a convolution that is planned as a product of bytes by the tiles of integer_winograd.h,
  * if that takes less time (integer_winograd.c).

@@ -7,6 +7,9 @@
 
 /* The packed weights of products of bytes, and of BF16. */
 
+/* The number of packed bytes, at least, that a thread takes at a time. */
+#define PACKED_BYTES (32 * 1024)
+
 /* The offset of the weight for element k of a row, for output 0 of a group. */
 static int64_t weight_at(const struct cpu_op *p, int64_t k)
 {
@@ -73,20 +76,38 @@ static void pack_panel_of_bf16(const struct cpu_op *p, const float *w, int64_t o
     }
 }
 
-void cpu_integer_pack(const struct cpu_op *p, const void *w, char *packed)
+struct pack {
+    const struct cpu_op *op;
+    const void *w;
+    char *packed;
+};
+
+/* Packs panels, those of one group after the other. */
+static void pack_panels(void *arg, int64_t first, int64_t count, int64_t piece)
 {
+    const struct pack *s = arg;
+    const struct cpu_op *p = s->op;
     const struct cpu_integer *g = &p->integer;
     int64_t output = g->is_row ? p->op.in[1].stride[0] : p->plan.convolution.w[0];
     int64_t next = g->is_row ? 0 : p->plan.convolution.w_group, width = g->loops->columns;
 
-    for (int64_t i = 0; i < g->groups; i++)
-        for (int64_t k = 0; k < g->panels; k++, packed += g->panel_bytes) {
-            int64_t columns = g->n - k * width < width ? g->n - k * width : width;
-            int64_t at = i * next + k * width * output;
+    (void)piece;
+    for (int64_t i = first; i < first + count; i++) {
+        int64_t column = i % g->panels * width, columns = least(g->n - column, width);
+        int64_t at = i / g->panels * next + column * output;
+        char *packed = s->packed + i * g->panel_bytes;
 
-            if (g->loops->is_bf16)
-                pack_panel_of_bf16(p, (const float *)w + at, output, columns, packed);
-            else
-                pack_panel(p, (const int8_t *)w + at, output, columns, packed);
-        }
+        if (g->loops->is_bf16)
+            pack_panel_of_bf16(p, (const float *)s->w + at, output, columns, packed);
+        else
+            pack_panel(p, (const int8_t *)s->w + at, output, columns, packed);
+    }
+}
+
+void cpu_integer_pack(struct cpu_device *d, const struct cpu_op *p, const void *w, char *packed)
+{
+    const struct cpu_integer *g = &p->integer;
+
+    workers_run(d->workers, g->groups * g->panels, 1 + PACKED_BYTES / g->panel_bytes, pack_panels,
+                &(struct pack){ p, w, packed });
 }

@@ -368,8 +368,7 @@ bool cpu_integer_bf16_plan(struct cpu_op *p)
 static void product_prepare(struct cpu_device *d, const struct cpu_op *p, const void *const *in,
                             void *packed)
 {
-    (void)d;
-    cpu_integer_pack(p, in[1], packed);
+    cpu_integer_pack(d, p, in[1], packed);
 }
 
 /* ---- tasks ---------------------------------------------------------------------------------- */
@@ -520,7 +519,7 @@ static void product_run(struct cpu_device *d, const struct cpu_op *p,
     if (!r.packed) {
         char *packed = r.rows + g->slot_bytes * g->slots;
 
-        cpu_integer_pack(p, args->in[1], packed);
+        cpu_integer_pack(d, p, args->in[1], packed);
         r.packed = packed;
     }
     if (g->slots > 1)

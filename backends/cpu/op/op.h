@@ -306,7 +306,8 @@ void cpu_planes_finish(const struct cpu_op *p, const float *bias, int64_t output
 /* A transposed convolution of images with few channels (deconvolution.c). F32. */
 bool cpu_deconvolution_can(const struct cpu_op *p);
 void cpu_deconvolution_plan(struct cpu_op *p);
-void cpu_deconvolution_pack(const struct cpu_op *p, const float *w, float *packed);
+void cpu_deconvolution_pack(struct cpu_device *d, const struct cpu_op *p, const float *w,
+                            float *packed);
 void cpu_deconvolution_run(struct cpu_device *d, const struct cpu_op *p,
                            const struct cpu_op_args *args);
 
@@ -334,7 +335,7 @@ void cpu_winograd_plan(struct cpu_op *p);
  * as many numbers, and panels have two vectors of columns.
  */
 bool cpu_winograd_gains_by_bf16(const struct cpu_op *p);
-void cpu_winograd_pack(const struct cpu_op *p, const float *w, float *packed);
+void cpu_winograd_pack(struct cpu_device *d, const struct cpu_op *p, const float *w, float *packed);
 void cpu_winograd_run(struct cpu_device *d, const struct cpu_op *p, const void *x,
                       struct cpu_gemm_run *r, const int64_t *add);
 
@@ -363,7 +364,8 @@ void cpu_strassen_pack(const struct cpu_op *p, const float *w, float *packed);
 void cpu_strassen_run(struct cpu_device *d, const struct cpu_op *p, struct cpu_gemm_run *r);
 
 /* Packs the weights of a product, of Winograd's or of Strassen's (convolution_pack.c). */
-void cpu_convolution_pack(const struct cpu_op *p, const float *w, float *packed);
+void cpu_convolution_pack(struct cpu_device *d, const struct cpu_op *p, const float *w,
+                          float *packed);
 
 /* A convolution element by element (direct.c). */
 void cpu_direct_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args);

@@ -22,59 +22,98 @@
 
 /* ---- weights -------------------------------------------------------------------------------- */
 
+/* The outputs whose kernels are transformed together. */
+enum { TOGETHER = 8 };
+
+typedef double eight __attribute__((vector_size(TOGETHER * sizeof(double))));
+typedef float eight_floats __attribute__((vector_size(TOGETHER * sizeof(float))));
+
+struct pack {
+    const struct cpu_op *op;
+    const float *w; /* of the first output and channel */
+    float *packed;
+};
+
 /* Transforms three taps along an axis, `step` apart, to the points. */
-static void change_taps(int64_t side, const double *g, int64_t step, double *to, int64_t to_step)
+static void change_taps(int64_t side, const eight *g, int64_t step, eight *to)
 {
     const double a = WINOGRAD_A, b = WINOGRAD_B, a2 = a * a, b2 = b * b;
-    double g0 = g[0], g1 = g[step], g2 = g[2 * step];
+    const double at_a = 1 / (2 * a2 * (a2 - b2)), at_b = 1 / (2 * b2 * (b2 - a2));
+    const eight g0 = g[0], g1 = g[step], g2 = g[2 * step];
 
     if (side == 2) {
+        const eight even = (g0 + g2) / 2, odd = g1 / 2;
+
         to[0] = g0;
-        to[to_step] = (g0 + g1 + g2) / 2;
-        to[2 * to_step] = (g0 - g1 + g2) / 2;
-        to[3 * to_step] = g2;
-        return;
+        to[1] = even + odd;
+        to[2] = even - odd;
+        to[3] = g2;
+    } else {
+        const eight even_a = at_a * (g0 + a2 * g2), odd_a = at_a * a * g1;
+        const eight even_b = at_b * (g0 + b2 * g2), odd_b = at_b * b * g1;
+
+        to[0] = g0 / (a2 * b2);
+        to[1] = even_a + odd_a;
+        to[2] = even_a - odd_a;
+        to[3] = even_b + odd_b;
+        to[4] = even_b - odd_b;
+        to[5] = g2;
     }
-    to[0] = g0 / (a2 * b2);
-    to[to_step] = (g0 + a * g1 + a2 * g2) / (2 * a2 * (a2 - b2));
-    to[2 * to_step] = (g0 - a * g1 + a2 * g2) / (2 * a2 * (a2 - b2));
-    to[3 * to_step] = (g0 + b * g1 + b2 * g2) / (2 * b2 * (b2 - a2));
-    to[4 * to_step] = (g0 - b * g1 + b2 * g2) / (2 * b2 * (b2 - a2));
-    to[5 * to_step] = g2;
 }
 
-static void change_kernel(const struct cpu_op *p, const float *w, double *to)
+/* Transforms the kernels of one channel for the outputs from `first` on to points at `to`. */
+static void change_outputs(const struct pack *s, int64_t first, int64_t k, int64_t columns,
+                           float *to)
 {
-    const int64_t *wide = p->plan.convolution.w;
-    int64_t side = p->plan.convolution.winograd.side, edge = side + 2;
-    double taps[9], half[18];
+    const int64_t *wide = s->op->plan.convolution.w;
+    const struct cpu_gemm *g = &s->op->plan.convolution.gemm;
+    int64_t side = s->op->plan.convolution.winograd.side, edge = side + 2;
+    int64_t outputs = least(g->n - first, columns), point = g->panel * g->k;
+    const float *w = s->w + first * wide[0] + k * wide[1];
+    eight taps[WINOGRAD_TAPS] = { 0 }, half[18], at[6];
 
-    for (int64_t i = 0; i < 9; i++)
-        taps[i] = (double)w[i / 3 * wide[3] + i % 3 * wide[4]];
+    for (int64_t j = 0; j < outputs; j++, w += wide[0])
+        for (int i = 0; i < WINOGRAD_TAPS; i++)
+            taps[i][j] = w[i / 3 * wide[3] + i % 3 * wide[4]];
     for (int64_t j = 0; j < 3; j++)
-        change_taps(side, taps + j, 3, half + j, 3);
-    for (int64_t i = 0; i < edge; i++)
-        change_taps(side, half + 3 * i, 1, to + edge * i, 1);
+        change_taps(side, taps + j, 3, half + j * edge);
+    for (int64_t i = 0; i < edge; i++) {
+        change_taps(side, half + i, edge, at);
+        for (int64_t j = 0; j < edge; j++, to += point) {
+            const eight_floats row = __builtin_convertvector(at[j], eight_floats);
+
+            memcpy(to, &row, (size_t)columns * sizeof(*to));
+        }
+    }
 }
 
-void cpu_winograd_pack(const struct cpu_op *p, const float *w, float *packed)
+/* Packs rows of panels, one for each channel of a panel. */
+static void pack_rows(void *arg, int64_t first, int64_t count, int64_t piece)
 {
-    const struct cpu_winograd *c = &p->plan.convolution.winograd;
+    const struct pack *s = arg;
+    const struct cpu_gemm *g = &s->op->plan.convolution.gemm;
+    int64_t point = g->panel * g->k;
+
+    (void)piece;
+    for (int64_t i = first; i < first + count; i++) {
+        int64_t panel = i / g->k, k = i % g->k, width = cpu_gemm_width(g, panel);
+        float *to = s->packed + panel * s->op->plan.convolution.winograd.points * point + k * width;
+
+        for (int64_t j = 0; j < width; j += TOGETHER)
+            change_outputs(s, panel * g->panel + j, k, least(width - j, TOGETHER), to + j);
+    }
+}
+
+void cpu_winograd_pack(struct cpu_device *d, const struct cpu_op *p, const float *w, float *packed)
+{
     const struct cpu_gemm *g = &p->plan.convolution.gemm;
-    const int64_t *wide = p->plan.convolution.w, point = g->panel * g->k;
-    double at[WINOGRAD_MOST_POINTS];
+    int64_t points = p->plan.convolution.winograd.points, point = g->panel * g->k;
+    int64_t row = points * g->panel * (int64_t)sizeof(*packed), last = g->panels - 1;
+    struct pack s = { p, w + p->plan.convolution.w_first, packed };
 
-    w += p->plan.convolution.w_first;
-    memset(packed, 0, (size_t)(c->points * cpu_gemm_packed(g)) * sizeof(*packed));
-    for (int64_t k = 0; k < g->k; k++)
-        for (int64_t o = 0; o < g->n; o++) {
-            int64_t before = o / g->panel * (c->points - 1) * point;
-            float *to = packed + before + cpu_gemm_packed_at(g, k, o);
-
-            change_kernel(p, w + o * wide[0] + k * wide[1], at);
-            for (int64_t i = 0; i < c->points; i++)
-                to[i * point] = (float)at[i];
-        }
+    if (cpu_gemm_width(g, last) < g->panel)
+        memset(packed + last * points * point, 0, (size_t)(points * point) * sizeof(*packed));
+    workers_run(d->workers, g->panels * g->k, workers_piece(g->panels * g->k, row), pack_rows, &s);
 }
 
 /* ---- running -------------------------------------------------------------------------------- */
