@@ -140,12 +140,11 @@ static void describe(const ferry_blob *b, bool write_diff, struct ferry__proto_s
 {
     static const int64_t nothing[1] = { 0 };
 
-    out->dtype = ferry_blob_dtype(b);
-    out->rank = ferry_blob_rank(b);
-    out->shape = ferry_blob_shape(b);
-    out->count = ferry_blob_element_count(b);
-    out->diff = write_diff;
-    out->typed = false;
+    *out = (struct ferry__proto_shape){ .dtype = ferry_blob_dtype(b),
+                                        .rank = ferry_blob_rank(b),
+                                        .shape = ferry_blob_shape(b),
+                                        .count = ferry_blob_element_count(b),
+                                        .diff = write_diff };
     if (out->rank == 0 && out->count == 0) { /* the blob was never reshaped: without a shape the
                                               * message would mean a scalar */
         out->rank = 1;

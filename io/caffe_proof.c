@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "caffe_proof.h"
 
+#include "proto.h"
+
 #include <string.h>
 
 /* ---- fields --------------------------------------------------------------------------------- */
@@ -36,6 +38,13 @@ static int fits(const unsigned char *fields, const struct ferry__field *field)
         if (i == field->number)
             return fields[i] >> field->type & 1u ? 1 : -1;
     return 0;
+}
+
+/* Whether a BlobProto may have the field; ferry's own is not in the array. */
+static bool is_of_blob(const struct ferry__field *field)
+{
+    return field->number == FERRY__ROWS_FIELD ? field->type == FERRY__WIRE_BYTES
+                                              : fits(blob_fields, field) == 1;
 }
 
 /* Whether the field is valid UTF-8, not empty, and without control characters. */
@@ -90,7 +99,7 @@ static bool is_blob(struct ferry__wire wire)
     int got;
 
     while ((got = ferry__wire_next(&wire, &field)) != 0) {
-        if (field.number == 0 || fits(blob_fields, &field) != 1)
+        if (field.number == 0 || !is_of_blob(&field))
             return false;
         if (field.number <= 4)
             legacy |= 1u << field.number;

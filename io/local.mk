@@ -6,6 +6,8 @@ noinst_LTLIBRARIES += %D%/libferryioobjs.la
 
 %C%_libferryioobjs_la_SOURCES = \
 	common/arena.h \
+	common/half.h \
+	common/rows.h \
 	common/wire.h \
 	%D%/attributes.c \
 	%D%/attributes.h \
@@ -58,6 +60,8 @@ noinst_LTLIBRARIES += %D%/libferryioobjs.la
 	%D%/read.h \
 	%D%/reader.c \
 	%D%/reader.h \
+	%D%/rows.c \
+	%D%/rows.h \
 	%D%/safetensors.c \
 	%D%/safetensors.h \
 	%D%/scratch.c \
@@ -82,6 +86,7 @@ noinst_LTLIBRARIES += %D%/libferryioobjs.la
 	%D%/write_npy.c \
 	%D%/write_npz.c \
 	%D%/write_safetensors.c \
+	%D%/write_values.c \
 	%D%/writer.c \
 	%D%/writer.h \
 	%D%/zip.c \

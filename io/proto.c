@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "proto.h"
 
+#include "rows.h"
+
 #include <string.h>
 
 const struct ferry__wire_names ferry__blob_proto_names = {
@@ -18,6 +20,7 @@ const struct ferry__wire_names ferry__blob_proto_names = {
       { 11, "raw_diff_type" },
       { 12, "raw_data" },
       { 13, "raw_diff" },
+      { FERRY__ROWS_FIELD, "int8_rows" },
       { 0, NULL } },
 };
 
@@ -45,6 +48,7 @@ struct parts {
     bool nvidia, opencl;             /* the extension in use */
     struct ferry__field bytes_of[4]; /* fields 10 to 13 with bytes */
     uint64_t type_of[4];             /* fields 10 to 13 as varints */
+    struct ferry__field rows;        /* ferry's int8_rows */
 };
 
 static int add_dim(const struct ferry__wire *wire, const struct ferry__field *field, uint64_t value,
@@ -178,6 +182,9 @@ static int take_field(const struct ferry__wire *wire, const struct ferry__field 
     case 12:
     case 13:
         return take_extension(wire, field, parts);
+    case FERRY__ROWS_FIELD:
+        parts->rows = *field;
+        return ferry__wire_expect(wire, field, FERRY__WIRE_BYTES);
     default:
         return FERRY_OK;
     }
@@ -288,6 +295,27 @@ static int locate_half(const struct ferry__wire *wire, const struct parts *parts
     return FERRY_OK;
 }
 
+/* Locates ferry's rows of integers, which replace all other forms of the data. */
+static int locate_rows(const struct ferry__wire *wire, const struct parts *parts)
+{
+    struct ferry__blob_proto *proto = parts->proto;
+    const struct ferry__field *rows = &parts->rows;
+
+    if (proto->data.encoding != FERRY__VALUES_NONE)
+        return ferry__wire_error(wire, rows, FERRY_EFORMAT, "is beside other values");
+    if (proto->rank == 0 || proto->count == 0)
+        return ferry__wire_error(wire, rows, FERRY_ESHAPE, "needs rows of elements");
+    if (rows->size != ferry__rows_size(proto->shape, proto->count))
+        return ferry__wire_error(wire, rows, FERRY_ESHAPE, "%llu bytes where the shape has %llu",
+                                 (unsigned long long)rows->size,
+                                 (unsigned long long)ferry__rows_size(proto->shape, proto->count));
+    proto->data.dtype = FERRY_F32;
+    proto->data.encoding = FERRY__VALUES_ROWS;
+    proto->data.bytes = rows->bytes;
+    proto->data.size = rows->size;
+    return FERRY_OK;
+}
+
 static int locate_values(const struct ferry__wire *wire, struct parts *parts)
 {
     struct ferry__blob_proto *proto = parts->proto;
@@ -301,6 +329,8 @@ static int locate_values(const struct ferry__wire *wire, struct parts *parts)
     if (!err)
         err = locate_half(wire, parts, diff, diff_type, &parts->double_diff, &parts->diff,
                           &proto->diff);
+    if (!err && parts->rows.number)
+        err = locate_rows(wire, parts);
     parts->first.number = 5;
     if (!err && proto->count > 0 && proto->data.encoding == FERRY__VALUES_NONE)
         err = ferry__wire_error(wire, &parts->first, FERRY_ESHAPE,

@@ -6,6 +6,9 @@
 #include "values.h"
 #include "wire.h"
 
+/* ferry's own field of a BlobProto: values as rows of integers (rows.h). */
+#define FERRY__ROWS_FIELD 7000
+
 extern const struct ferry__wire_names ferry__blob_proto_names;
 
 struct ferry__blob_proto {

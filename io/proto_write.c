@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "proto_write.h"
 
+#include "proto.h"
+#include "rows.h"
 #include "wire.h"
 
 #include <string.h>
@@ -64,12 +66,27 @@ static void put_f16_types(struct ferry__proto_piece *piece, bool diff)
     }
 }
 
+/* The bytes of the data, or of the diff. */
+static uint64_t values_size(const struct ferry__proto_shape *shape)
+{
+    return shape->rows ? ferry__rows_size(shape->shape, shape->count)
+                       : (uint64_t)shape->count * ferry_dtype_size(shape->dtype);
+}
+
+/* The field of the data; that of a diff follows it. */
+static uint32_t data_field(const struct ferry__proto_shape *shape)
+{
+    return shape->rows                 ? FERRY__ROWS_FIELD
+           : shape->dtype == FERRY_F32 ? 5
+           : shape->dtype == FERRY_F64 ? 8
+                                       : 12;
+}
+
 void ferry__proto_layout(const struct ferry__proto_shape *shape, struct ferry__proto_parts *out)
 {
-    uint64_t size = (uint64_t)shape->count * ferry_dtype_size(shape->dtype);
-    bool shape_first = shape->dtype != FERRY_F32; /* field 7 comes after 5 and 6 and before the
-                                                   * others */
-    uint32_t data = shape->dtype == FERRY_F32 ? 5 : shape->dtype == FERRY_F64 ? 8 : 12;
+    uint64_t size = values_size(shape);
+    uint32_t data = data_field(shape);
+    bool shape_first = data > 7; /* its field comes after 5 and 6 and before the others */
 
     memset(out, 0, sizeof(*out));
     if (shape_first)

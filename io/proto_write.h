@@ -14,6 +14,7 @@ struct ferry__proto_shape {
     const int64_t *shape;
     int64_t count;
     bool diff;
+    bool rows;  /* F32 as rows of integers (rows.h); without a diff */
     bool typed; /* an empty array keeps its dtype; not set for a BlobProto that Caffe reads */
 };
 

@@ -118,6 +118,24 @@ int ferry_io_read_diff_values(ferry_io *io, const ferry_io_entry *entry, int64_t
     return read_checked(io, entry, true, start, count, out);
 }
 
+int ferry_io_read_integers(ferry_io *io, const ferry_io_entry *entry, int8_t *integers,
+                           float *magnitudes)
+{
+    const struct ferry__io_array *array;
+    struct ferry__rows rows;
+    int err = array_of(io, entry, &array);
+
+    if (err)
+        return err;
+    if (array->data.encoding != FERRY__VALUES_ROWS)
+        return ferry_error_set(FERRY_EINVAL,
+                               "%s: %.100s is stored as %.100s, not as rows of "
+                               "integers",
+                               io->file.path, array->entry.name, array->entry.storage);
+    rows = ferry__values_rows(&io->file, &array->data, array->entry.shape[0]);
+    return ferry__rows_integers(&rows, array->entry.shape[0], integers, magnitudes);
+}
+
 /* ---- limits --------------------------------------------------------------------------------- */
 
 static uint64_t max_bytes = FERRY_IO_MAX_BYTES;

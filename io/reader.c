@@ -98,8 +98,9 @@ void ferry__io_set_data(struct ferry_io *io, struct ferry__io_array *array,
 {
     array->data = *data;
     array->entry.stored_bytes = data->size;
-    array->entry.storage =
-        data->storage ? ferry__storage_name(data->storage) : ferry_dtype_name(data->dtype);
+    array->entry.storage = data->encoding == FERRY__VALUES_ROWS ? FERRY__ROWS_NAME
+                           : data->storage                      ? ferry__storage_name(data->storage)
+                                                                : ferry_dtype_name(data->dtype);
     if (data->bytes)
         array->entry.offset = (uint64_t)(data->bytes - io->file.bytes);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "storage.h"
 
+#include "rows.h"
+
 #include <string.h>
 
 static const struct {
@@ -15,6 +17,7 @@ static const struct {
     [FERRY__STORED_F8_E4M3] = { "F8_E4M3", 1, FERRY_F16 },
     [FERRY__STORED_F8_E5M2] = { "F8_E5M2", 1, FERRY_F16 },
     [FERRY__STORED_OTHERWISE] = { NULL, 1, FERRY_U8 },
+    [FERRY__STORED_I8_ROWS] = { FERRY__ROWS_NAME, 1, FERRY_F32 },
 };
 
 const char *ferry__storage_name(enum ferry__storage storage)
@@ -150,6 +153,7 @@ int64_t ferry__storage_widen(enum ferry__storage storage, const void *from, int6
         EACH(uint8_t, uint16_t, v << 8)
     case FERRY__STORED_AS_DTYPE:
     case FERRY__STORED_OTHERWISE:
+    case FERRY__STORED_I8_ROWS:
         break;
     }
     return -1;
@@ -172,6 +176,7 @@ int64_t ferry__storage_narrow(enum ferry__storage storage, const void *from, int
         EACH(uint16_t, uint8_t, e5m2_of_half(v))
     case FERRY__STORED_AS_DTYPE:
     case FERRY__STORED_OTHERWISE:
+    case FERRY__STORED_I8_ROWS:
         break;
     }
     return -1;

@@ -16,7 +16,8 @@ enum ferry__storage {
     FERRY__STORED_BOOL,
     FERRY__STORED_F8_E4M3,
     FERRY__STORED_F8_E5M2,
-    FERRY__STORED_OTHERWISE /* a type that ferry cannot read */
+    FERRY__STORED_OTHERWISE, /* a type that ferry cannot read */
+    FERRY__STORED_I8_ROWS    /* of writers only: rows.h */
 };
 
 /* The name, for example "U16"; NULL for FERRY__STORED_AS_DTYPE and FERRY__STORED_OTHERWISE. */

@@ -160,6 +160,14 @@ static int read_wire(const struct ferry__io_file *file, const struct ferry__valu
     return FERRY_OK;
 }
 
+struct ferry__rows ferry__values_rows(const struct ferry__io_file *file,
+                                      const struct ferry__values *v, int64_t rows)
+{
+    return (struct ferry__rows){ .file = file,
+                                 .at = (uint64_t)(v->bytes - file->bytes),
+                                 .each = (int64_t)(v->size / (uint64_t)rows) - FERRY__ROWS_HEAD };
+}
+
 int ferry__values_read(const struct ferry__io_file *file, const struct ferry__values *v, int rank,
                        const int64_t *shape, int64_t start, int64_t count, void *out)
 {
@@ -168,6 +176,11 @@ int ferry__values_read(const struct ferry__io_file *file, const struct ferry__va
 
     if (count == 0)
         return FERRY_OK;
+    if (v->encoding == FERRY__VALUES_ROWS) {
+        const struct ferry__rows rows = ferry__values_rows(file, v, shape[0]);
+
+        return ferry__rows_read(&rows, start, count, out);
+    }
     if (v->encoding == FERRY__VALUES_WIRE)
         err = read_wire(file, v, start, count, out);
     else if (v->fortran && rank > 1)

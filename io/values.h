@@ -7,12 +7,14 @@
 #define FERRY_IO_VALUES_H
 
 #include "file_map.h"
+#include "rows.h"
 #include "storage.h"
 
 enum ferry__encoding {
     FERRY__VALUES_NONE = 0,
     FERRY__VALUES_PLAIN, /* the values are consecutive in `bytes` */
     FERRY__VALUES_WIRE,  /* `bytes` is a message in which `field` repeats, packed or not */
+    FERRY__VALUES_ROWS,  /* rows of integers and their magnitudes, consecutive: rows.h */
     FERRY__VALUES_OWN    /* the format's own reader reads them */
 };
 
@@ -48,6 +50,10 @@ bool ferry__values_adoptable(const struct ferry__values *v);
  */
 int ferry__values_read(const struct ferry__io_file *file, const struct ferry__values *v, int rank,
                        const int64_t *shape, int64_t start, int64_t count, void *out);
+
+/* The place of values with encoding FERRY__VALUES_ROWS. */
+struct ferry__rows ferry__values_rows(const struct ferry__io_file *file,
+                                      const struct ferry__values *v, int64_t rows);
 
 /* Reverses the bytes of `count` elements of `size` bytes. */
 void ferry__swap_bytes(void *values, int64_t count, size_t size);

@@ -23,6 +23,7 @@ static void layout(const struct ferry__out_array *array, struct ferry__proto_par
                                         .shape = array->entry.shape,
                                         .count = array->entry.count,
                                         .diff = array->entry.has_diff != 0,
+                                        .rows = array->storage == FERRY__STORED_I8_ROWS,
                                         .typed = true };
 
     ferry__proto_layout(&shape, out);
@@ -66,6 +67,11 @@ static const char *check_sequence(const ferry_io_writer *w, const char *name)
 static const char *check_dtype(const ferry_io_entry *entry)
 {
     return ferry__proto_can_hold(entry->dtype) ? NULL : "a BlobProto has no field for its dtype";
+}
+
+static bool can_store(enum ferry__storage storage)
+{
+    return storage == FERRY__STORED_I8_ROWS;
 }
 
 /* The name that the blobs of a SolverState or BlobProtoVector get when they are read. */
@@ -301,6 +307,7 @@ static int finish(ferry_io_writer *w)
 
 const struct ferry__io_writer_ops ferry__caffe_writer = {
     .needs_plan = true,
+    .can_store = can_store,
     .can_hold = can_hold,
     .takes_metadata = takes_metadata,
     .define = ferry__definition_set,
@@ -313,6 +320,7 @@ const struct ferry__io_writer_ops ferry__caffe_writer = {
 
 const struct ferry__io_writer_ops ferry__blobproto_writer = {
     .single = true,
+    .can_store = can_store,
     .can_hold = can_hold_blob,
     .array = begin_blob,
     .diff = begin_diff,

@@ -121,23 +121,6 @@ static int take_entry(const ferry_io_writer *w, const ferry_io_entry *theirs, fe
     return FERRY_OK;
 }
 
-static void set_storage(const ferry_io_writer *w, struct ferry__out_array *array, const char *name)
-{
-    static const ferry_dtype alike[] = { [1] = FERRY_U8, [2] = FERRY_F16, [8] = FERRY_I64 };
-    enum ferry__storage storage = ferry__storage_named(name);
-    size_t size;
-
-    if (storage && (ferry__storage_dtype(storage) != array->entry.dtype || !w->ops->can_store ||
-                    !w->ops->can_store(storage)))
-        storage = FERRY__STORED_AS_DTYPE;
-    size = ferry__storage_size(storage, array->entry.dtype);
-    array->storage = storage;
-    array->alike = storage ? alike[size] : array->entry.dtype;
-    array->bytes = (uint64_t)array->entry.count * size;
-    array->entry.storage = ferry__storage_name(storage);
-    array->entry.unreadable = NULL;
-}
-
 /* On failure the arrays are unchanged. */
 static int add_array(ferry_io_writer *w, const ferry_io_entry *e)
 {
@@ -162,7 +145,7 @@ static int add_array(ferry_io_writer *w, const ferry_io_entry *e)
     array->entry.count = count;
     array->entry.diff_dtype = e->dtype;
     array->given = (uint64_t)count * ferry_dtype_size(e->dtype);
-    set_storage(w, array, e->storage);
+    ferry__writer_set_storage(w, array, e->storage);
     if (!array->entry.name || !array->entry.layer_type || !array->entry.layer_name ||
         ferry__names_add(&w->names, array->entry.name, array->entry.index) == -2)
         return ferry_error_set(FERRY_ENOMEM, "%s: out of memory", w->out.shown);
@@ -277,39 +260,9 @@ static int begin(ferry_io_writer *w)
     return err ? err : enter(w, w->first);
 }
 
-static int put_stored(ferry_io_writer *w, const void *values, size_t size)
-{
-    if (w->ops->values)
-        return w->ops->values(w, w->current, values, size);
-    return ferry__io_out_values(&w->out, values, size, w->current->alike, NULL);
-}
-
-/* The number of elements that are narrowed in one step. */
-#define NARROW_PIECE 8192
-
-static int put_narrow(ferry_io_writer *w, const unsigned char *values, size_t size)
-{
-    const struct ferry__out_array *array = w->current;
-    size_t wide = ferry_dtype_size(array->entry.dtype);
-    uint64_t narrow[NARROW_PIECE];
-    int err = FERRY_OK;
-
-    for (size_t left = size / wide, n; left > 0 && !err; left -= n, values += n * wide) {
-        int64_t wrong;
-
-        n = left < NARROW_PIECE ? left : NARROW_PIECE;
-        wrong = ferry__storage_narrow(array->storage, values, (int64_t)n, narrow);
-        if (wrong >= 0)
-            return ferry_error_set(FERRY_EOVERFLOW, "%s: array %.200s: a value is beyond %s",
-                                   w->out.shown, array->entry.name, array->entry.storage);
-        err = put_stored(w, narrow, n * ferry__storage_size(array->storage, array->entry.dtype));
-    }
-    return err;
-}
-
 static int put(ferry_io_writer *w, const void *values, size_t size)
 {
-    int err = w->current->storage ? put_narrow(w, values, size) : put_stored(w, values, size);
+    int err = ferry__writer_put(w, values, size);
 
     if (!err) {
         w->left -= size;
@@ -544,6 +497,7 @@ static void free_writer(ferry_io_writer *w)
     ferry__names_free(&w->names);
     ferry__names_free(&w->objects);
     ferry__mem_free(&w->arena);
+    free(w->row);
     free(w);
 }
 

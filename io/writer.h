@@ -109,12 +109,19 @@ struct ferry_io_writer {
     struct ferry__out_array *current; /* the array that receives the next values; NULL: no array is
                                        * left */
     bool in_diff;
+    float *row;    /* the values of a row of integers, up to now (rows.h) */
     uint64_t left; /* remaining bytes of its data or of its diff */
     int spool;     /* a file that holds values until the plan is complete; −1: unused */
     uint64_t spooled;
     int failed; /* the first error, after which the file cannot be completed */
     char why[256]; /* its message; "" before */
 };
+
+/* Chooses the type in which an array is stored, `name` or its dtype, and its size in the file. */
+void ferry__writer_set_storage(const ferry_io_writer *w, struct ferry__out_array *array,
+                               const char *name);
+/* Stores values of the current array, `size` bytes of its dtype. */
+int ferry__writer_put(ferry_io_writer *w, const void *values, size_t size);
 
 /* Reports an array that the format cannot hold: FERRY_EUNSUPPORTED, with its name. */
 int ferry__io_cannot_hold(const ferry_io_writer *w, const char *name, const char *why);

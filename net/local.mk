@@ -13,6 +13,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 %C%_libferrynetobjs_la_SOURCES = \
 	common/affine.h \
 	common/former.h \
+	common/rows.h \
 	common/status.h \
 	%D%/open.c \
 	%D%/open.h \
@@ -203,8 +204,8 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/model/fill.c \
 	%D%/model/graph.c \
 	%D%/model/graph.h \
-	%D%/model/halves.c \
-	%D%/model/halves.h \
+	%D%/model/narrow.c \
+	%D%/model/narrow.h \
 	%D%/model/layer.c \
 	%D%/model/library.c \
 	%D%/model/load.c \

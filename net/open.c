@@ -9,7 +9,7 @@
 #include "net/layers/layers.h"
 #include "net/model/fake.h"
 #include "net/model/graph.h"
-#include "net/model/halves.h"
+#include "net/model/narrow.h"
 #include "net/model/place.h"
 #include "net/model/ranges.h"
 #include "net/model/state.h"
@@ -322,7 +322,7 @@ static void close_layer(ferry_layer *layer)
     for (i = 0; i < layer->n_params; i++) {
         ferry_blob_destroy(layer->params[i].blob);
         ferry_blob_destroy(layer->params[i].before);
-        ferry__halves_end(&layer->params[i]);
+        ferry__narrow_end(&layer->params[i]);
     }
     for (i = 0; i < layer->n_scratch; i++)
         ferry_blob_destroy(layer->scratch[i].blob);
@@ -407,11 +407,11 @@ static const char *precision_of(const struct ferry__item *items, int i)
 /* The dtype in which the weights of a product are stored. */
 static const char *weights_of(const ferry_layer *layer)
 {
-    const ferry_blob *halves = layer->n_params ? layer->params[0].halves : NULL;
+    const ferry_blob *narrow = layer->n_params ? layer->params[0].narrow.values : NULL;
 
     if (!layer->n_params || !ferry__is_product(layer))
         return "";
-    return ferry_dtype_name(halves ? ferry_blob_dtype(halves) : FERRY_F32);
+    return ferry_dtype_name(narrow ? ferry_blob_dtype(narrow) : FERRY_F32);
 }
 
 /* The images of the sub-batches of a layer's first operation that is divided; 0: none is. */

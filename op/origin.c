@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 /* An origin is the owner of its memory's host copy, `bytes`. */
 struct ferry__origin {
@@ -86,16 +87,38 @@ static void destroy(void *arg)
     free(s);
 }
 
+static void *map_pages(size_t size)
+{
+    return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+/* The size of large pages, on most systems. */
+#define LARGE ((size_t)2 * 1024 * 1024)
+
 /*
  * Maps pages that have no storage until they are written; large ones where the system has them,
- * since the faults of small ones take longer than the contents.
+ * since the faults of small ones take longer than the contents. Large pages are in this mapping
+ * only: a neighbour's page that covered a part of it would stay when the neighbour gives its pages
+ * back.
  */
 static int map(struct ferry__origin *s)
 {
-    s->bytes = mmap(NULL, s->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (s->bytes == MAP_FAILED)
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), size = (s->size + page - 1) / page * page;
+    char *all = map_pages(s->size < LARGE ? size : size + LARGE);
+    size_t before;
+
+    if (all == MAP_FAILED)
         return FERRY_ENOMEM;
-    (void)madvise(s->bytes, s->size, MADV_HUGEPAGE);
+    s->bytes = all;
+    if (s->size < LARGE)
+        return 0;
+    before = (LARGE - (uintptr_t)all % LARGE) % LARGE;
+    s->bytes = all + before;
+    if (before)
+        (void)munmap(all, before);
+    if (before < LARGE)
+        (void)munmap(all + before + size, LARGE - before);
+    (void)madvise(s->bytes, s->size / LARGE * LARGE, MADV_HUGEPAGE);
     return 0;
 }
 

@@ -48,7 +48,8 @@ typedef enum ferry_io_format {
  *
  * Values of an element type without a ferry_dtype are read as a dtype that represents them exactly:
  * U16 as U32, U64 as I64 (FERRY_EOVERFLOW from 2⁶³ on), I16 as I32, BOOL as U8, F8_E4M3 and F8_E5M2
- * as F16. Arrays of any other type are listed too; reading them is FERRY_EUNSUPPORTED.
+ * as F16. I8_ROWS, of Caffe's files only, is read as F32 (ferry_io_read_integers). Arrays of any
+ * other type are listed too; reading them is FERRY_EUNSUPPORTED.
  */
 typedef struct ferry_io_entry {
     size_t struct_size; /* sizeof(ferry_io_entry) of the caller, or of the library */
@@ -204,6 +205,16 @@ FERRY_API int ferry_io_read_values(ferry_io *io, const ferry_io_entry *entry, in
  */
 FERRY_API int ferry_io_read_diff_values(ferry_io *io, const ferry_io_entry *entry, int64_t start,
                                         int64_t count, void *out);
+
+/**
+ * Reads an entry whose storage is "I8_ROWS" as it is stored: weights that were quantized
+ * (ferry_net_save_integers). Each index of axis 0 has a magnitude; an element is its integer, −127
+ * to 127, times magnitude / 127, computed in double and rounded to F32. `integers` gets
+ * entry->count integers in row-major order, and `magnitudes` entry->shape[0] of them; either may be
+ * NULL. FERRY_EINVAL for another storage, FERRY_EIO.
+ */
+FERRY_API int ferry_io_read_integers(ferry_io *io, const ferry_io_entry *entry, int8_t *integers,
+                                     float *magnitudes);
 
 FERRY_END_DECLS
 

@@ -39,10 +39,12 @@ FERRY_API int ferry_io_writer_create(const char *path, ferry_io_format format,
  * declared before the first is written, and they are written in that order.
  *
  * `storage` may name a type that is read as `dtype`, such as "U16" with U32. If the format has that
- * type, the values are stored in it, F8 rounded to nearest; a value out of its range is
- * FERRY_EOVERFLOW from the write. FERRY_EINVAL if struct_size is not set. FERRY_EUNSUPPORTED for
- * anything that the format cannot represent, with the array and the reason in the message; ferry
- * drops nothing silently. FERRY_ENOMEM. After a failure the declared arrays are unchanged.
+ * type, the values are stored in it, F8 and I8_ROWS rounded to nearest; a value out of its range is
+ * FERRY_EOVERFLOW from the write. An array with a diff is not stored in I8_ROWS.
+ *
+ * FERRY_EINVAL if struct_size is not set. FERRY_EUNSUPPORTED for anything that the format cannot
+ * represent, with the array and the reason in the message; ferry drops nothing silently.
+ * FERRY_ENOMEM. After a failure the declared arrays are unchanged.
  */
 FERRY_API int ferry_io_writer_declare(ferry_io_writer *w, const ferry_io_entry *entry);
 

@@ -7,7 +7,7 @@
  * Ranges come from the field `quantization` of the net's text, from that of a .caffemodel that is
  * loaded (ferry quantize writes it), or from the functions below. Loading a file of weights without
  * ranges removes the ranges that earlier files have set. ferry_net_save writes them into a
- * caffemodel. Parameters are F32 in the net and in the file.
+ * caffemodel. Parameters are F32 in the net, and in files of ferry_net_save.
  *
  * A text or a caffemodel without that field may have Intel Caffe's field of Convolution and
  * InnerProduct, `quantization_param`: scale_in, or 2 to the power of fl_layer_in, is the number of
@@ -59,6 +59,20 @@ FERRY_API int ferry_net_set_float_only(ferry_net *net, const char *layer, bool o
 
 /** Whether ferry_net_set_float_only or `float_layer` names the layer. False for NULL. */
 FERRY_API bool ferry_net_is_float_only(const ferry_net *net, const char *layer);
+
+/**
+ * Saves a net as ferry_net_save does, as a caffemodel, with the weights of the layers that have 8
+ * bits as integers: a quarter of their bytes. These are the weights of Convolution and InnerProduct
+ * (without `transpose`) whose first bottom has a range, that are not computed in F32
+ * (ferry_net_set_float_only) and that no other layer shares. Each output has a scale, and its
+ * weights are rounded to the nearest of 255 numbers, as they are for products with integers: a
+ * device that has these computes the same results from this file as from that of ferry_net_save.
+ * Only ferry reads such weights (ferry_io_read_integers); they are F32 for every reader of a
+ * parameter, and large ones stay integers in the memory of a TEST net until they are needed in F32.
+ *
+ * FERRY_EOVERFLOW for weights that are not finite, and the errors of ferry_net_save.
+ */
+FERRY_API int ferry_net_save_integers(const ferry_net *net, const char *path);
 
 FERRY_END_DECLS
 

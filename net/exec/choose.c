@@ -2,7 +2,7 @@
 /* The programs of the stages: selected by shapes, made, and dropped. */
 #include "net/exec/exec.h"
 #include "net/model/fake.h"
-#include "net/model/halves.h"
+#include "net/model/narrow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ void ferry__net_yield(ferry_net *net, bool programs)
 
 void ferry__stages_update(ferry_net *net)
 {
-    if (ferry__halves_drop(net) || (net->outdated && (net->quantize || net->fake)))
+    if (ferry__narrow_drop(net) || (net->outdated && (net->quantize || net->fake)))
         ferry__stages_forget(net);
     if (net->outdated)
         ferry__fake_update(net);

@@ -2,7 +2,7 @@
 /* Moving a net to another device, and sharing another net's weights. */
 #include "net/exec/exec.h"
 #include "net/exec/measure.h"
-#include "net/model/halves.h"
+#include "net/model/narrow.h"
 #include "net/model/place.h"
 #include "net/model/ranges.h"
 #include "net/model/reread.h"
@@ -28,7 +28,7 @@ static int move_layer(ferry_layer *layer, ferry_device *dev)
     int i, err = 0;
 
     for (i = 0; !err && i < layer->n_params; i++) {
-        ferry__halves_end(&layer->params[i]);
+        ferry__narrow_end(&layer->params[i]);
         if (layer->params[i].owner == layer->index)
             err = ferry_blob_move_to(layer->params[i].blob, dev);
     }
@@ -108,7 +108,7 @@ static int share_layer(ferry_layer *to, const ferry_layer *from)
         err = ferry_blob_share_data(to->params[i].blob, from->params[i].blob);
         to->params[i].unfilled = to->params[i].unfilled && err;
         if (!err)
-            err = ferry__halves_share(to->net, &to->params[i], &from->params[i]);
+            err = ferry__narrow_share(to->net, &to->params[i], &from->params[i]);
     }
     to->prepared = 0;
     return err;

@@ -76,7 +76,7 @@ static bool reads_params(const ferry_layer *layer)
 }
 
 /*
- * Makes the parameters readable that layers first … last read unpacked. Their halves end one by
+ * Makes the parameters readable that layers first … last read unpacked. Narrow forms end one by
  * one, so that few of them exist in both forms at a time.
  */
 static int keep_params(ferry_net *net, const struct ferry__program *p, int first, int last)
@@ -88,11 +88,11 @@ static int keep_params(ferry_net *net, const struct ferry__program *p, int first
             err = ferry__layer_failed(
                 &net->layers[i],
                 ferry__origin_keep(ferry_blob_data_memory(net->layers[i].params[k].blob)));
-        ferry__halves_trim(&net->layers[i]);
+        ferry__narrow_trim(&net->layers[i]);
     }
     for (i = 0; !err && net->lazy && i < p->n_items; i++) {
         err = ferry__layer_failed(p->items[i].layer, keep_inputs(&p->items[i]));
-        ferry__halves_trim(p->items[i].layer);
+        ferry__narrow_trim(p->items[i].layer);
     }
     return err;
 }

@@ -2,6 +2,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "net/model/arrays.h"
 
+#include "net/model/narrow.h"
+
 #include <ferry/status.h>
 
 #include <stdlib.h>
@@ -158,6 +160,7 @@ void ferry__arrays_end(struct ferry__arrays *a)
 
     for (i = 0; i < a->count; i++) {
         ferry_blob_destroy(a->array[i].blob);
+        ferry__narrow_destroy(&a->array[i].narrow);
         free(a->array[i].layer);
     }
     free(a->array);

@@ -15,10 +15,11 @@ struct ferry__array {
     char *layer; /* the array's name up to the last slash */
     int number;
     const ferry_io_entry *entry;
-    ferry_blob *blob; /* the values; NULL: no layer uses the array */
-    bool half, used;  /* its layers keep its dtype, F16 or BF16; a layer has got the values */
-    bool decided;     /* `half` is decided */
-    int next;         /* the next array with the layer's name, or −1 */
+    bool decided, stays;         /* `stays` is decided: its layers keep its narrow form */
+    struct ferry__narrow narrow; /* the values in that form, or */
+    ferry_blob *blob;            /* in F32; NULL: no layer uses the array, or they are read later */
+    bool used;                   /* a layer has got the values */
+    int next;                    /* the next array with the layer's name, or −1 */
     /* Of the first array with a name: */
     int last;              /* the last one */
     int layers, takers;    /* how many layers of the file, and of the net, have the name */

@@ -4,7 +4,7 @@
  * the first blob is changed.
  */
 #include "net/model/arrays.h"
-#include "net/model/halves.h"
+#include "net/model/narrow.h"
 #include "net/model/ranges.h"
 #include "net/model/reread.h"
 #include "net/model/state.h"
@@ -79,22 +79,36 @@ static bool is_read_later(const struct loading *l, const ferry_layer *layer, int
 }
 
 /*
- * Whether the parameters of all layers with the name of `layer` can keep the dtype of their entry,
- * F16 or BF16. Only those without contents do: a program may hold the memory of another.
+ * Whether the parameters of all layers with the name of `layer` can keep the form in which their
+ * entry is stored. Only those without contents do: a program may hold the memory of another.
  */
-static bool stay_half(const struct loading *l, const ferry_layer *layer, int i,
+static bool stays_narrow(const struct loading *l, const ferry_layer *layer, int i,
                       const ferry_io_entry *entry)
 {
     const ferry_net *net = l->net;
     int k;
 
-    if (!ferry__halves_fit(net, entry, layer, i))
+    if (!ferry__narrow_fit(net, entry, layer, i))
         return false;
     for (k = ferry__net_find_layer(net, layer->name); k >= 0; k = net->layers[k].next_same)
-        if (net->layers[k].n_params > i && (!ferry__halves_fit(net, entry, &net->layers[k], i) ||
+        if (net->layers[k].n_params > i && (!ferry__narrow_fit(net, entry, &net->layers[k], i) ||
                                             !is_untouched(net, &net->layers[k], i)))
             return false;
     return true;
+}
+
+/* Reads the values of an array that is not read yet, unless they are read later. */
+static int read_array(struct loading *l, const ferry_layer *layer, int i, struct ferry__array *a)
+{
+    bool later = is_read_later(l, layer, i, a->entry);
+    int err;
+
+    if (a->blob || a->narrow.values || (later && !a->stays))
+        return 0;
+    if (a->stays)
+        return ferry__narrow_open(l->from.io, a->entry, layer->device, !later, &a->narrow);
+    err = ferry_blob_create(layer->device, FERRY_F32, NULL, FERRY_UNSHAPED, &a->blob);
+    return err ? err : ferry_io_read(l->from.io, a->entry, a->blob);
 }
 
 /* Reads a layer's arrays and checks them against its parameters; changes nothing. */
@@ -119,14 +133,9 @@ static int read_layer(struct loading *l, const ferry_layer *layer)
         if (!shapes_fit(a->entry, layer->params[i].blob))
             return misfit(l, layer, i, a->entry);
         if (!a->decided)
-            a->half = stay_half(l, layer, i, a->entry);
+            a->stays = stays_narrow(l, layer, i, a->entry);
         a->decided = true;
-        if (a->blob || is_read_later(l, layer, i, a->entry))
-            continue;
-        err = ferry_blob_create(layer->device, a->half ? a->entry->dtype : FERRY_F32, NULL,
-                                FERRY_UNSHAPED, &a->blob);
-        if (!err)
-            err = ferry_io_read(l->from.io, a->entry, a->blob);
+        err = read_array(l, layer, i, a);
         if (err)
             return err;
     }
@@ -153,28 +162,35 @@ static bool are_read(const struct loading *l)
     return format == FERRY_IO_CAFFEMODEL || format == FERRY_IO_HDF5;
 }
 
-/*
- * Lets a parameter keep halves that were read, or those of its entry, which are then read from the
- * file when they are needed.
- */
-static int commit_halves(struct loading *l, const ferry_layer *layer, int i,
-                         const struct ferry__array *a)
+/* Copies values that may be pages of a file which another program changes. */
+static int own_values(struct ferry__narrow *s)
 {
-    struct ferry__net_param *p = &layer->params[i];
     ferry_blob *own = NULL;
-    int err;
+    int err = ferry_blob_create(ferry_blob_home(s->values), ferry_blob_dtype(s->values),
+                                ferry_blob_shape(s->values), ferry_blob_rank(s->values), &own);
 
-    if (a->blob && are_read(l))
-        return ferry__halves_bind(l->net, p, a->blob);
-    err = ferry_blob_create(layer->device, a->entry->dtype, ferry_blob_shape(p->blob),
-                            ferry_blob_rank(p->blob), &own);
     if (!err)
-        err = a->blob ? ferry_blob_copy_from(own, a->blob, 0)
-                      : ferry__reread_bind(l->file, a->entry, own);
-    if (!err)
-        err = ferry__halves_bind(l->net, p, own);
-    ferry_blob_destroy(own);
-    return err;
+        err = ferry_blob_copy_from(own, s->values, 0);
+    if (err) {
+        ferry_blob_destroy(own);
+        return err;
+    }
+    ferry_blob_destroy(s->values);
+    s->values = own;
+    return 0;
+}
+
+/* Lets a parameter keep narrow values that were read, or are read when they are needed. */
+static int commit_narrow(struct loading *l, const ferry_layer *layer, int i,
+                         struct ferry__array *a)
+{
+    int err = 0;
+
+    if (!a->used && is_read_later(l, layer, i, a->entry))
+        err = ferry__reread_bind(l->file, a->entry, a->narrow.values);
+    else if (!a->used && !are_read(l))
+        err = own_values(&a->narrow);
+    return err ? err : ferry__narrow_bind(l->net, &layer->params[i], &a->narrow);
 }
 
 /*
@@ -195,18 +211,17 @@ static int commit(struct loading *l, const ferry_layer *layer, int i, const stru
     return err;
 }
 
-static int commit_array(struct loading *l, const ferry_layer *layer, int i,
-                        const struct ferry__array *a)
+static int commit_array(struct loading *l, const ferry_layer *layer, int i, struct ferry__array *a)
 {
-    ferry_blob *to = layer->params[i].blob;
+    ferry_blob *to = layer->params[i].blob, *values = a->stays ? a->narrow.values : a->blob;
     int err = 0;
 
-    if (a->blob)
-        err = ferry_blob_reshape(a->blob, ferry_blob_shape(to), ferry_blob_rank(to), NULL);
+    if (values)
+        err = ferry_blob_reshape(values, ferry_blob_shape(to), ferry_blob_rank(to), NULL);
     if (err)
         return err;
-    if (a->half)
-        return commit_halves(l, layer, i, a);
+    if (a->stays)
+        return commit_narrow(l, layer, i, a);
     return a->blob ? commit(l, layer, i, a) : ferry__reread_bind(l->file, a->entry, to);
 }
 

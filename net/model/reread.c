@@ -2,7 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "net/model/reread.h"
 
-#include "net/model/halves.h"
+#include "net/model/narrow.h"
 
 #include "op/origin.h"
 
@@ -23,6 +23,7 @@ struct ferry__reread {
 struct values {
     struct ferry__reread *file;
     const ferry_io_entry *entry;
+    bool integers; /* of rows of integers (narrow.h), instead of F32 */
 };
 
 bool ferry__reread_fits(const ferry_net *net, const ferry_io *io, const ferry_io_entry *entry,
@@ -33,7 +34,7 @@ bool ferry__reread_fits(const ferry_net *net, const ferry_io *io, const ferry_io
 
     return net->reread && ferry__is_product(layer) &&
            (format == FERRY_IO_CAFFEMODEL || format == FERRY_IO_HDF5) &&
-           (entry->dtype == FERRY_F32 || ferry__halves_fit(net, entry, layer, 0)) &&
+           (entry->dtype == FERRY_F32 || ferry__narrow_fit(net, entry, layer, 0)) &&
            !entry->has_diff && !entry->unreadable &&
            ferry_device_get_properties(ferry_blob_home(blob))->host_memory &&
            (uint64_t)entry->count * sizeof(float) >= FERRY__ORIGIN_BYTES;
@@ -89,7 +90,8 @@ static int read_again(void *arg, void *bytes)
     pthread_mutex_lock(&file->lock);
     err = ferry_io_is_unchanged(file->io) ? 0 : changed(file);
     if (!err)
-        err = ferry_io_read_values(file->io, v->entry, 0, v->entry->count, bytes);
+        err = v->integers ? ferry_io_read_integers(file->io, v->entry, bytes, NULL)
+                          : ferry_io_read_values(file->io, v->entry, 0, v->entry->count, bytes);
     if (!err && !ferry_io_is_unchanged(file->io))
         err = changed(file);
     pthread_mutex_unlock(&file->lock);
@@ -114,7 +116,9 @@ int ferry__reread_bind(struct ferry__reread *file, const ferry_io_entry *entry, 
         free(v);
         return ferry_error_set(FERRY_ENOMEM, "%.400s: no memory", file->path);
     }
-    *v = (struct values){ .file = file, .entry = entry };
+    *v = (struct values){ .file = file,
+                          .entry = entry,
+                          .integers = ferry_blob_dtype(blob) == FERRY_I8 };
     err = ferry__origin_create(memory, read_again, end, v);
     if (err) {
         free(v);

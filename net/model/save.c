@@ -12,6 +12,7 @@
 
 #include "op/origin.h"
 
+#include <ferry/net_ranges.h>
 #include <ferry/status.h>
 
 #include <stdio.h>
@@ -131,84 +132,118 @@ static char *name_of(const ferry_layer *layer, int index)
     return name;
 }
 
-/* Declares an array, or writes its values. */
-static int declare(ferry_io_writer *w, const ferry_layer *layer, const char *name,
-                   const ferry_blob *b, bool diffs)
+/* A net that is saved, and its writer. */
+struct saving {
+    const ferry_net *net;
+    ferry_io_writer *to;
+    bool diffs, integers; /* integers: weights of quantized products are rounded to rows */
+};
+
+/*
+ * Whether a parameter is the weights of a product that is computed with integers where the device
+ * has them, and its rows are the outputs.
+ */
+static bool has_integers(const struct saving *s, const ferry_layer *layer, int index)
 {
+    const ferry_net *net = s->net;
+    const ferry_proto *inner = ferry_proto_message(layer->message, "inner_product_param", 0);
+    bool rows =
+        !strcmp(layer->type->name, "Convolution") ||
+        (!strcmp(layer->type->name, "InnerProduct") && !ferry_proto_boolean(inner, "transpose", 0));
+
+    return s->integers && index == 0 && rows && !layer->float_only && !layer->params[0].shared &&
+           layer->params[0].owner == layer->index &&
+           net->blobs[ferry__net_root(net, layer->bottoms[0])].has_range;
+}
+
+/* Declares an array, or writes its values. */
+static int declare(const struct saving *s, const ferry_layer *layer, int index, const char *name)
+{
+    const ferry_blob *b = layer->params[index].blob;
     ferry_io_entry entry = { .struct_size = sizeof entry, .name = name };
 
     entry.dtype = ferry_blob_dtype(b);
     entry.rank = ferry_blob_rank(b);
     entry.shape = ferry_blob_shape(b);
     entry.layer_type = layer->type->name;
-    entry.has_diff = diffs;
-    return ferry_io_writer_declare(w, &entry);
+    entry.has_diff = s->diffs;
+    entry.storage = has_integers(s, layer, index) ? "I8_ROWS" : NULL;
+    return ferry_io_writer_declare(s->to, &entry);
 }
 
-static int send(ferry_io_writer *w, const ferry_layer *layer, const char *name, const ferry_blob *b,
-                bool diffs)
+static int send(const struct saving *s, const ferry_layer *layer, int index, const char *name)
 {
+    const ferry_blob *b = layer->params[index].blob;
     struct ferry__origin *origin;
     int err = ferry__origin_begin(ferry_blob_data_memory(b), &origin);
 
-    (void)layer;
     if (!err)
-        err = ferry_io_writer_write(w, name, b, diffs);
+        err = ferry_io_writer_write(s->to, name, b, s->diffs);
     ferry__origin_end(origin);
     return err;
 }
 
-typedef int (*each_fn)(ferry_io_writer *w, const ferry_layer *layer, const char *name,
-                       const ferry_blob *b, bool diffs);
+typedef int (*each_fn)(const struct saving *s, const ferry_layer *layer, int index,
+                       const char *name);
 
 /*
  * Calls a function for each parameter. As in Caffe, a shared parameter is saved under each layer
  * that has it.
  */
-static int each_param(const ferry_net *net, ferry_io_writer *w, each_fn fn, bool diffs)
+static int each_param(const struct saving *s, each_fn fn)
 {
     int i, k, err = 0;
 
-    for (i = 0; i < net->n_layers; i++)
-        for (k = 0; !err && k < net->layers[i].n_params; k++) {
-            const ferry_layer *layer = &net->layers[i];
+    for (i = 0; i < s->net->n_layers; i++)
+        for (k = 0; !err && k < s->net->layers[i].n_params; k++) {
+            const ferry_layer *layer = &s->net->layers[i];
             char *name = name_of(layer, k);
 
-            err = name ? fn(w, layer, name, layer->params[k].blob, diffs)
+            err = name ? fn(s, layer, k, name)
                        : ferry_error_set(FERRY_ENOMEM, "%s: no memory", layer->name);
             free(name);
         }
     return err;
 }
 
+static int save(struct saving *s, const char *path, ferry_io_format format)
+{
+    int err = ferry__params_fill((ferry_net *)s->net);
+
+    if (!err)
+        err = ferry_io_writer_create(path, format, &s->to);
+    if (err)
+        return err;
+    if (format == FERRY_IO_CAFFEMODEL)
+        err = define(s->net, path, s->to);
+    else if (format == FERRY_IO_HDF5)
+        err = ferry_io_writer_set_layout(s->to, FERRY_IO_LAYOUT_WEIGHTS);
+    if (!err)
+        err = each_param(s, declare);
+    if (!err)
+        err = each_param(s, send);
+    if (!err)
+        return ferry_io_writer_commit(s->to);
+    ferry_io_writer_abort(s->to);
+    return err;
+}
+
 int ferry__net_save(const ferry_net *net, const char *path, ferry_io_format format, bool diffs)
 {
-    ferry_io_writer *w;
-    int err;
-
     if (!net || !path)
         return ferry_error_set(FERRY_EINVAL, "ferry_net_save: NULL argument");
     if (format != FERRY_IO_CAFFEMODEL && format != FERRY_IO_HDF5 &&
         format != FERRY_IO_SAFETENSORS && format != FERRY_IO_NPZ)
         return ferry_error_set(
             FERRY_EINVAL, "%.400s: nets are saved as caffemodel, hdf5, safetensors or npz", path);
-    err = ferry__params_fill((ferry_net *)net);
-    if (!err)
-        err = ferry_io_writer_create(path, format, &w);
-    if (err)
-        return err;
-    if (format == FERRY_IO_CAFFEMODEL)
-        err = define(net, path, w);
-    else if (format == FERRY_IO_HDF5)
-        err = ferry_io_writer_set_layout(w, FERRY_IO_LAYOUT_WEIGHTS);
-    if (!err)
-        err = each_param(net, w, declare, diffs);
-    if (!err)
-        err = each_param(net, w, send, diffs);
-    if (!err)
-        return ferry_io_writer_commit(w);
-    ferry_io_writer_abort(w);
-    return err;
+    return save(&(struct saving){ .net = net, .diffs = diffs }, path, format);
+}
+
+int ferry_net_save_integers(const ferry_net *net, const char *path)
+{
+    if (!net || !path)
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_save_integers: NULL argument");
+    return save(&(struct saving){ .net = net, .integers = true }, path, FERRY_IO_CAFFEMODEL);
 }
 
 int ferry_net_save(const ferry_net *net, const char *path, ferry_io_format format)

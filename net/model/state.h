@@ -32,6 +32,12 @@ struct ferry__net_blob {
     int rank;       /* −1: the consumers were never reshaped */
 };
 
+/* Values as their file has them, narrower than F32 (narrow.h). */
+struct ferry__narrow {
+    ferry_blob *values;     /* F16, BF16, or I8 with magnitudes; NULL: none */
+    ferry_blob *magnitudes; /* F32, one for each index of axis 0 (common/rows.h), or NULL */
+};
+
 /* A parameter of a layer; `owner` is an earlier layer if the parameter is shared. */
 struct ferry__net_param {
     ferry_blob *blob;
@@ -48,8 +54,8 @@ struct ferry__net_param {
     bool written, saved; /* written by forward passes; `before` has the contents from before the
                           * latest one */
     ferry_blob *before;  /* NULL: not allocated yet */
-    ferry_blob *halves;  /* its values in F16 or BF16 (halves.h); NULL: none */
-    uint64_t halved;     /* the version of `blob` that they belong to */
+    struct ferry__narrow narrow; /* its values as their file has them, if they stay so */
+    uint64_t narrow_version;     /* the version of `blob` that they belong to */
 };
 
 /* A scratch blob of a layer. */
@@ -161,7 +167,7 @@ struct ferry_net {
                                       * pass that backward has not used */
     bool reread;                     /* weights may be read from their file again */
     bool lazy;                       /* parameters may have origins (op/origin.h) */
-    bool renew;                      /* parameters got halves, so that programs are made anew */
+    bool renew;                      /* a parameter got a narrow form: programs are made anew */
     bool starved;                    /* a pass ran out of memory: the next one shrinks blobs */
     bool shaping;                    /* a layer's reshape runs, which reads no values */
     bool quantize;                   /* programs use the ranges of blobs */

@@ -45,6 +45,17 @@ struct ferry__fold {
  */
 int ferry__fold_compute(const struct ferry__fold *f, float *weights, float *bias);
 
+/*
+ * The fold of a layer whose copy of the weights is `made`, if that is only their multiplication by
+ * a scale for each output, and outputs are axis 0; NULL otherwise.
+ */
+const struct ferry__fold *ferry__fold_of_outputs(const ferry_layer *layer, const ferry_blob *made);
+/*
+ * Computes these scales; `scales` has room for twice the length of made[1]. The errors of reading
+ * the sources.
+ */
+int ferry__fold_scales(const struct ferry__fold *f, double *scales);
+
 /* ---- folded.c ---- */
 
 /*

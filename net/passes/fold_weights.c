@@ -149,6 +149,25 @@ static int fill(const struct ferry__fold *f, const struct factors *by, float *we
     return 0;
 }
 
+const struct ferry__fold *ferry__fold_of_outputs(const ferry_layer *layer, const ferry_blob *made)
+{
+    const struct ferry__fold *f;
+
+    for (f = layer->folds; f && f->made[0] != made; f = f->next)
+        ;
+    return f && f->weights && !f->n_before && f->order.rows == 1 ? f : NULL;
+}
+
+int ferry__fold_scales(const struct ferry__fold *f, double *scales)
+{
+    int64_t channels = ferry_blob_element_count(f->made[1]);
+    struct factors by = {
+        .after = { .channels = channels, .scale = scales, .shift = scales + channels }
+    };
+
+    return factors_of(f, &by, NULL);
+}
+
 int ferry__fold_compute(const struct ferry__fold *f, float *weights, float *bias)
 {
     int64_t channels = ferry_blob_element_count(f->made[1]);

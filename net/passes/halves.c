@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Gives products the halves of their weights (net/model/halves.h), if their device packs them
+ * Gives products the halves of their weights (net/model/narrow.h), if their device packs them
  * without a conversion of all weights to F32. The results do not change.
  */
-#include "net/model/halves.h"
+#include "net/model/narrow.h"
 #include "net/passes/passes.h"
 
 #include "op/operation.h"
@@ -12,11 +12,14 @@
 /* The halves that an item can read; NULL: none. */
 static ferry_blob *halves_for(const struct ferry__item *item)
 {
+    struct ferry__narrow narrow;
+
     if (item->call || item->dropped || item->integers || item->op.kind != FERRY_OP_INNER_PRODUCT ||
         item->op.pass != FERRY_PASS_FORWARD || item->op.n_in < 2 || item->in[1].value >= 0 ||
         item->in[1].diff)
         return NULL;
-    return ferry__halves_of(item->layer, item->in[1].blob);
+    narrow = ferry__narrow_of(item->layer, item->in[1].blob);
+    return narrow.magnitudes ? NULL : narrow.values;
 }
 
 int ferry__pass_halves(struct ferry__program *p)
@@ -59,7 +62,7 @@ static bool are_read(const ferry_net *net, const ferry_blob *halves)
     return false;
 }
 
-void ferry__halves_trim(const ferry_layer *layer)
+void ferry__narrow_trim(const ferry_layer *layer)
 {
     bool trimmed = false;
     int i;
@@ -67,9 +70,9 @@ void ferry__halves_trim(const ferry_layer *layer)
     for (i = 0; i < layer->n_params; i++) {
         struct ferry__net_param *p = &layer->params[i];
 
-        if (p->halves && ferry__origin_is_kept(ferry_blob_data_memory(p->blob)) &&
-            !are_read(layer->net, p->halves)) {
-            ferry__halves_end(p);
+        if (p->narrow.values && ferry__origin_is_kept(ferry_blob_data_memory(p->blob)) &&
+            !are_read(layer->net, p->narrow.values)) {
+            ferry__narrow_end(p);
             trimmed = true;
         }
     }

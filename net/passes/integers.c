@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "net/passes/integers.h"
 
+#include "net/passes/fold.h"
+
+#include "net/model/narrow.h"
+
+#include "common/rows.h"
 #include "op/origin.h"
 
 #include <ferry/status.h>
@@ -78,34 +83,6 @@ static int64_t weight_at(const ferry_operand *w, int64_t i)
     return at;
 }
 
-/* Rounds to the nearest integer, as the sum with 1.5 * 2^52 does: for values below 2^51. */
-static double rounded(double x)
-{
-    const double shift = 6755399441055744.0;
-
-    return x + shift - shift;
-}
-
-/*
- * Rounds the contiguous weights of one output to whole multiples of a scale, and returns the scale.
- */
-static double quantize_output(const float *from, int64_t count, int8_t *to)
-{
-    double scale;
-    float most = 0;
-    int64_t i;
-
-    for (i = 0; i < count; i++)
-        most = fabsf(from[i]) > most ? fabsf(from[i]) : most;
-    scale = most > 0 && most <= FLT_MAX ? (double)most / 127 : 1;
-    for (i = 0; i < count; i++) {
-        double value = rounded((double)from[i] / scale);
-
-        to[i] = (int8_t)(value >= -127 && value <= 127 ? value : 0);
-    }
-    return scale;
-}
-
 static double sum_of(const int8_t *integers, int64_t count)
 {
     int64_t sum = 0, i;
@@ -154,7 +131,7 @@ static int fill(const struct ferry__integers *c, const struct places *to)
         for (i = 0; !contiguous && i < count; i++)
             row[i] = from[weight_at(&c->w, i)];
         bytes = to->integers ? to->integers + o * count : (int8_t *)(row + count);
-        scale = quantize_output(contiguous ? from : row, count, bytes);
+        scale = ferry__row_scale(ferry__row_round(contiguous ? from : row, count, bytes));
         if (to->bias)
             fill_output(c, to, o, scale, sum_of(bytes, count));
     }
@@ -162,12 +139,98 @@ static int fill(const struct ferry__integers *c, const struct places *to)
     return 0;
 }
 
+/* Rows of integers that a file has, as the weights of a product; `fold` may multiply them. */
+struct rows {
+    struct ferry__narrow narrow;
+    const struct ferry__fold *fold; /* NULL: the weights are the rows themselves */
+};
+
+/* Whether the rows are the outputs of a product. */
+static bool are_outputs(const struct ferry__integers *c, const ferry_blob *rows)
+{
+    return is_contiguous(&c->w) && c->w.shape[0] > 0 && c->w.shape[0] == ferry_blob_dim(rows, 0) &&
+           c->w.stride[0] == ferry_blob_element_count(rows) / c->w.shape[0];
+}
+
+/* Finds the rows from which the weights are made; false if there are none. */
+static bool find_rows(const struct ferry__integers *c, struct rows *out)
+{
+    out->fold = ferry__fold_of_outputs(c->layer, c->weights);
+    out->narrow = ferry__narrow_of(c->layer, out->fold ? out->fold->weights : c->weights);
+    return out->narrow.magnitudes && are_outputs(c, out->narrow.values);
+}
+
+/*
+ * Takes the integers of one output times the sign of a scale, and returns the scale of their
+ * products with its magnitude, as rounding these products would.
+ */
+static double take_row(const int8_t *from, int64_t count, double by, float magnitude, int8_t *to)
+{
+    float product = (float)(fabs(by) * (double)magnitude);
+    int sign = !(product > 0 && product <= FLT_MAX) ? 0 : by < 0 ? -1 : 1;
+    int64_t i;
+
+    for (i = 0; i < count; i++)
+        to[i] = (int8_t)(sign * from[i]);
+    return ferry__row_scale(product);
+}
+
+/* Computes the constants from rows; `scales` are those of the fold, if there is one. */
+static int fill_rows(const struct ferry__integers *c, const struct rows *rows, const double *scales,
+                     const struct places *to)
+{
+    int64_t outputs = c->w.shape[0], count = c->w.stride[0], o;
+    const float *magnitudes = ferry_blob_host_data(rows->narrow.magnitudes);
+    const int8_t *from = ferry_blob_host_data(rows->narrow.values);
+    int8_t *row = to->integers ? to->integers : malloc((size_t)count + 1);
+
+    if (!row)
+        return ferry_error_set(FERRY_ENOMEM, "net: no memory for its integers");
+    if (!from || !magnitudes || (c->bias && !ferry_blob_host_data(c->bias))) {
+        free(to->integers ? NULL : row);
+        return ferry_last_error_code();
+    }
+    for (o = 0; o < outputs; o++) {
+        int8_t *at = to->integers ? row + o * count : row;
+        double scale =
+            take_row(from + o * count, count, scales ? scales[o] : 1, magnitudes[o], at);
+
+        if (to->bias)
+            fill_output(c, to, o, scale, sum_of(at, count));
+    }
+    free(to->integers ? NULL : row);
+    return 0;
+}
+
+/* As `fill`, from rows, whose integers may have an origin. */
+static int fill_from_rows(const struct ferry__integers *c, const struct rows *rows,
+                          const struct places *to)
+{
+    double *scales = rows->fold ? calloc((size_t)c->w.shape[0], 2 * sizeof *scales) : NULL;
+    struct ferry__origin *origin = NULL;
+    int err = rows->fold && !scales ? ferry_error_set(FERRY_ENOMEM, "net: no memory for its scales")
+              : rows->fold          ? ferry__fold_scales(rows->fold, scales)
+                                    : 0;
+
+    if (!err)
+        err = ferry__origin_begin(ferry_blob_data_memory(rows->narrow.values), &origin);
+    if (!err)
+        err = fill_rows(c, rows, scales, to);
+    ferry__origin_end(origin);
+    free(scales);
+    return err;
+}
+
 /* As `fill`, from weights that may have an origin. */
 static int fill_from_origin(const struct ferry__integers *c, const struct places *to)
 {
     struct ferry__origin *origin;
-    int err = ferry__origin_begin(ferry_blob_data_memory(c->weights), &origin);
+    struct rows rows;
+    int err;
 
+    if (find_rows(c, &rows))
+        return fill_from_rows(c, &rows, to);
+    err = ferry__origin_begin(ferry_blob_data_memory(c->weights), &origin);
     if (!err)
         err = fill(c, to);
     ferry__origin_end(origin);

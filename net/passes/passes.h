@@ -26,8 +26,8 @@ int ferry__pass_positions(struct ferry__program *p);
 int ferry__pass_quantize(struct ferry__program *p);
 /* Gives products weights of F16 or BF16 where a file has them and the device packs them. */
 int ferry__pass_halves(struct ferry__program *p);
-/* Removes the halves of a layer whose F32 form stays and that no operation reads. */
-void ferry__halves_trim(const ferry_layer *layer);
+/* Removes the narrow forms of a layer whose F32 form stays and that no operation reads. */
+void ferry__narrow_trim(const ferry_layer *layer);
 /* Chooses channels last where operations prefer it, with copies at the borders of such regions. */
 int ferry__pass_layout(struct ferry__program *p);
 /* Stores values between products as BF16, where the precision permits that. */

@@ -276,6 +276,7 @@ LIBRARIES = {
         "ferry_net_close": plain(None, POINTER),
         "ferry_net_load": code(POINTER, TEXT, POINTER),
         "ferry_net_save": code(POINTER, TEXT, INT),
+        "ferry_net_save_integers": code(POINTER, TEXT),
         "ferry_net_export_onnx": code(POINTER, TEXT, POINTER),
         "ferry_net_blob_find": pointer(POINTER, TEXT),
         "ferry_net_input_count": plain(INT, POINTER),

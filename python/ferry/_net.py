@@ -76,9 +76,15 @@ class Net(Held):
         """Loads weights by layer name; after a failure the weights are as before."""
         lib.ferry_net_load(self._use(), encoded(weights), None)
 
-    def save(self, path, format=None):  # pylint: disable=redefined-builtin
+    def save(self, path, format=None, integers=False):  # pylint: disable=redefined-builtin
         """Saves the parameters as .caffemodel, .h5, .safetensors or .npz, by the path's suffix or the
-        format's name ("hdf5"). The file atomically replaces an existing one."""
+        format's name ("hdf5"). With `integers`, a caffemodel with the weights of quantized layers as
+        integers of 8 bits, which only ferry reads. The file atomically replaces an existing one."""
+        if integers:
+            if lib.ferry_io_format_find(encoded(format or path)) != lib.ferry_io_format_find(b"caffemodel"):
+                raise ValueError("integers are saved as caffemodel only")
+            lib.ferry_net_save_integers(self._use(), encoded(path))
+            return
         lib.ferry_net_save(self._use(), encoded(path), lib.ferry_io_format_find(encoded(format or path)))
 
     def share(self, source):

@@ -204,6 +204,28 @@ def test_weights_round_trip_through_a_file(device, prototxt, tmp_path):
         net.save(tmp_path / "small.txt")
 
 
+RANGES = """
+quantization { range { blob: "data" min: -2 max: 2 } }
+"""
+
+
+def test_quantized_weights_are_saved_as_integers(device, tmp_path):
+    path, file = tmp_path / "ranges.prototxt", tmp_path / "small.caffemodel"
+    path.write_text(TEXT + RANGES)
+    net = ferry.Net(device, path)
+    weight, bias = known(net)
+    net.save(file, integers=True)
+    with ferry.open(file) as stored:
+        scale = np.abs(weight).max(axis=1, keepdims=True) / 127
+        np.testing.assert_allclose(stored["ip/0"], np.round(weight / scale) * scale, rtol=1e-6)
+        assert np.array_equal(stored["ip/1"], bias)
+    again = ferry.Net(device, path, file)
+    with ferry.open(file) as stored:
+        assert np.array_equal(again.params["ip"][0].data, stored["ip/0"])
+    with pytest.raises(ValueError, match="caffemodel"):
+        net.save(tmp_path / "small.npz", integers=True)
+
+
 def test_losses_and_gradients_match_numpy(device, tmp_path):
     path = tmp_path / "loss.prototxt"
     path.write_text(TEXT + LOSS)

@@ -302,6 +302,45 @@ static void quantized_nets_run(void)
     CU_ASSERT_EQUAL(ferry(command), 0);
 }
 
+/* Runs q.caffemodel on a picture. */
+static void run_picture(const char *name)
+{
+    char command[2048];
+
+    snprintf(command, sizeof command, "run %s --input %s --scale 0.01 --output %s",
+             in_folder("q.caffemodel"), ferry_test_own_data("images/rgb.png"), in_folder(name));
+    CU_ASSERT_EQUAL(ferry(command), 0);
+}
+
+/*
+ * Integers give the results of the weights that they stand for; of all layers with 8 bits, those of
+ * the original weights, which a device with integers rounds itself.
+ */
+static void integers_are_the_rounded_weights(void)
+{
+    char command[2048];
+
+    CU_ASSERT_EQUAL(quantize(pixels, with_pictures("--scale 0.01 --keep d --integers")), 0);
+    run_picture("a.npz");
+    snprintf(command, sizeof command, "inspect %s", in_folder("q.caffemodel"));
+    CU_ASSERT_EQUAL(ferry(command), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "c/0   I8_ROWS  8 3 3 3"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "d/0   F32 "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "ip/0  I8_ROWS"));
+    snprintf(command, sizeof command, "convert -q --dtype F32 %s %s", in_folder("q.caffemodel"),
+             in_folder("w.caffemodel"));
+    CU_ASSERT_EQUAL(ferry(command), 0);
+    snprintf(command, sizeof command, "mv %s %s", in_folder("w.caffemodel"),
+             in_folder("q.caffemodel"));
+    CU_ASSERT_EQUAL(shell(command), 0);
+    snprintf(command, sizeof command, "inspect %s", in_folder("q.caffemodel"));
+    CU_ASSERT_EQUAL(ferry(command), 0);
+    CU_ASSERT_PTR_NULL(strstr(out, "I8_ROWS"));
+    run_picture("b.npz");
+    snprintf(command, sizeof command, "diff %s %s", in_folder("a.npz"), in_folder("b.npz"));
+    CU_ASSERT_EQUAL(ferry(command), 0);
+}
+
 /* The ratio of the output in the report; infinity without a difference. Counts layers in F32. */
 static double ratio_of(const char *arguments, int *floats)
 {
@@ -467,6 +506,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(the_report_has_the_ratios_of_weights_and_inputs),
     FERRY_TEST(the_weights_are_those_of_the_net_with_ranges),
     FERRY_TEST(quantized_nets_run),
+    FERRY_TEST(integers_are_the_rounded_weights),
     FERRY_TEST(max_loss_keeps_inaccurate_layers_in_f32),
     FERRY_TEST(max_loss_chooses_the_layer_that_disturbs_the_output),
     FERRY_TEST(a_table_of_scales_has_the_format_of_ncnn),

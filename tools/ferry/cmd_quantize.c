@@ -114,7 +114,8 @@ static int compute(struct quantize *q)
         status = set_ranges(q);
     if (status == TOOL_OK && q->table)
         status = quantize_write_table(q);
-    if (status == TOOL_OK && ferry_net_save(q->net, q->path, FERRY_IO_CAFFEMODEL))
+    if (status == TOOL_OK && (q->integers ? ferry_net_save_integers(q->net, q->path)
+                                          : ferry_net_save(q->net, q->path, FERRY_IO_CAFFEMODEL)))
         status = tool_ferry_error();
     return status == TOOL_OK ? write_text(q) : status;
 }
@@ -240,6 +241,7 @@ int cmd_quantize(const struct tool_command *self, int argc, char **argv)
         { "--adaptive-rounding", NULL, &q.adapt, NULL },
         { "--keep", NULL, NULL, &q.kept },
         { "--max-loss", NULL, NULL, &q.loss_text },
+        { "--integers", NULL, &q.integers, NULL },
         { "--report", NULL, &q.report, NULL },
         { "--json", NULL, &q.json, NULL },
         { "--text", NULL, NULL, &q.text },

@@ -120,6 +120,7 @@ struct quantize {
     const char *path, *text, *method_name, *percentile_text, *migration_text, *kept, *loss_text,
         *batch, *table, *from_table;
     bool report, json, quiet;      /* json: prints the report as JSON */
+    bool integers;                 /* --integers */
     bool equalize, correct, adapt; /* --equalize, --correct-bias, --adaptive-rounding */
     bool is_judged;                /* the errors of the blobs are measured */
     bool has_integers;             /* the device computes layers with integers */

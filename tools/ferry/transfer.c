@@ -42,7 +42,7 @@ static int declare_all(struct transfer *t, uint64_t *out_total)
         entry.name = t->items[i].name;
         entry.has_diff = keeps_diff(t, from);
         entry.dtype = out_dtype(t, from);
-        if (entry.dtype != from->dtype)
+        if (!t->any_dtype)
             entry.storage = NULL;
         if (!err)
             err = target_declare(&t->target, &entry);
