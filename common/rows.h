@@ -25,21 +25,32 @@ static inline double ferry__row_rounded(double x)
     return x + shift - shift;
 }
 
-/* Rounds a row, and returns its largest magnitude. NaN counts as 0. */
-static inline float ferry__row_round(const float *from, int64_t count, int8_t *to)
+/* The largest magnitude of a row. NaN counts as 0. */
+static inline float ferry__row_magnitude(const float *from, int64_t count)
 {
-    float magnitude = 0;
-    double scale;
+    float most[4] = { 0 }; /* independent of each other, so that they are computed at a time */
+    int64_t i = 0;
 
-    for (int64_t i = 0; i < count; i++)
-        magnitude = fabsf(from[i]) > magnitude ? fabsf(from[i]) : magnitude;
-    scale = ferry__row_scale(magnitude);
+    for (; i + 4 <= count; i += 4)
+        for (int k = 0; k < 4; k++)
+            most[k] = fabsf(from[i + k]) > most[k] ? fabsf(from[i + k]) : most[k];
+    for (; i < count; i++)
+        most[0] = fabsf(from[i]) > most[0] ? fabsf(from[i]) : most[0];
+    most[0] = most[1] > most[0] ? most[1] : most[0];
+    most[2] = most[3] > most[2] ? most[3] : most[2];
+    return most[2] > most[0] ? most[2] : most[0];
+}
+
+/* Rounds a row of that largest magnitude. NaN becomes 0. */
+static inline void ferry__row_round(const float *from, int64_t count, float magnitude, int8_t *to)
+{
+    const double scale = ferry__row_scale(magnitude);
+
     for (int64_t i = 0; i < count; i++) {
         double value = ferry__row_rounded((double)from[i] / scale);
 
         to[i] = (int8_t)(value >= -127 && value <= 127 ? value : 0);
     }
-    return magnitude;
 }
 
 /* The values of a row. */

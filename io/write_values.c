@@ -71,13 +71,14 @@ static int put_narrow(ferry_io_writer *w, const unsigned char *values, size_t si
 /* Rounds and stores a row; `bytes` has room for its head and its integers. */
 static int put_row(ferry_io_writer *w, const float *row, int64_t each, unsigned char *bytes)
 {
-    float magnitude = ferry__row_round(row, each, (int8_t *)bytes + FERRY__ROWS_HEAD);
+    float magnitude = ferry__row_magnitude(row, each);
 
     for (int64_t i = 0; i < each; i++)
         if (!(row[i] - row[i] == 0))
             return ferry_error_set(FERRY_EOVERFLOW, "%s: array %.200s: a value is not finite",
                                    w->out.shown, w->current->entry.name);
     ferry__rows_put(magnitude, bytes);
+    ferry__row_round(row, each, magnitude, (int8_t *)bytes + FERRY__ROWS_HEAD);
     return put_stored(w, bytes, FERRY__ROWS_HEAD + (size_t)each);
 }
 

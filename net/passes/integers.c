@@ -98,6 +98,12 @@ struct places {
     float *bias, *factor;
 };
 
+/* Whether the constants need the integers: without a zero of x, their sums do not matter. */
+static bool needs_integers(const struct ferry__integers *c, const struct places *to)
+{
+    return to->integers || c->x_zero != 0;
+}
+
 /* Computes the bias and the factor of output `o` from the scale of its weights and their sum. */
 static void fill_output(const struct ferry__integers *c, const struct places *to, int64_t o,
                         double scale, double sum)
@@ -126,14 +132,18 @@ static int fill(const struct ferry__integers *c, const struct places *to)
         return ferry_error_set(FERRY_ENOMEM, "net: no memory for its integers");
     for (o = 0; o < outputs; o++) {
         const float *from = w + o * c->w.stride[0];
-        double scale;
+        float magnitude;
 
         for (i = 0; !contiguous && i < count; i++)
             row[i] = from[weight_at(&c->w, i)];
+        from = contiguous ? from : row;
         bytes = to->integers ? to->integers + o * count : (int8_t *)(row + count);
-        scale = ferry__row_scale(ferry__row_round(contiguous ? from : row, count, bytes));
+        magnitude = ferry__row_magnitude(from, count);
+        if (needs_integers(c, to))
+            ferry__row_round(from, count, magnitude, bytes);
         if (to->bias)
-            fill_output(c, to, o, scale, sum_of(bytes, count));
+            fill_output(c, to, o, ferry__row_scale(magnitude),
+                        needs_integers(c, to) ? sum_of(bytes, count) : 0);
     }
     free(row);
     return 0;

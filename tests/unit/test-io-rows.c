@@ -96,7 +96,7 @@ static void check_file(const char *name, const float *values, int64_t rows, int6
     int64_t count = rows * each;
     int8_t *integers = malloc((size_t)count);
     float *magnitudes = malloc((size_t)rows * sizeof(float));
-    float *read = malloc((size_t)count * sizeof(float));
+    float *read = malloc((size_t)(count + 1) * sizeof(float));
 
     CU_ASSERT_FATAL(integers && magnitudes && read);
     CU_ASSERT_STRING_EQUAL(entry->storage, STORAGE);
@@ -107,7 +107,9 @@ static void check_file(const char *name, const float *values, int64_t rows, int6
     for (int64_t at = 0; at < count; at += count / 3 + 1) {
         int64_t n = count - at < count / 3 + 1 ? count - at : count / 3 + 1;
 
+        read[at + n] = 1234;
         FX_OK(ferry_io_read_values(io, entry, at, n, read + at));
+        CU_ASSERT_EQUAL(read[at + n], 1234);
     }
     for (int64_t i = 0; i < rows; i++)
         check_row(values + i * each, each, magnitudes[i], integers + i * each, read + i * each);
@@ -328,6 +330,12 @@ static void damaged_rows_are_one_error(void)
     blob = (struct msg){ .size = 0 }; /* a scalar */
     put_bytes(&blob, 7000, row, 5);
     CU_ASSERT_EQUAL(try_blob(&blob, read), FERRY_ESHAPE);
+    for (unsigned char rows = 0; rows <= 2; rows += 2) { /* rows × 0 */
+        blob = (struct msg){ .size = 0 };
+        put_bytes(&blob, 7, (const unsigned char[]){ 0x0a, 2, rows, 0 }, 4);
+        put_bytes(&blob, 7000, row, 4 * (size_t)rows);
+        CU_ASSERT_EQUAL(try_blob(&blob, read), FERRY_ESHAPE);
+    }
     blob = (struct msg){ .size = 0 };
     put_shape(&blob, 2);
     put_varint(&blob, 7000, 3);
