@@ -149,6 +149,42 @@ static void rows_are_rounded_and_read(void)
     unlink(in_folder("file"));
 }
 
+/* The rows of one array are longer than those of the array before. */
+static void arrays_may_have_rows_of_several_lengths(void)
+{
+    static const int64_t shape[3][2] = { { 3, 2 }, { 2, 500 }, { 4, 7 } };
+    static const char *const names[] = { "a/0", "b/0", "c/0" };
+    ferry_io_writer *w = create("file", FERRY_IO_CAFFEMODEL);
+    float *values[3], read[1000];
+    ferry_io *io;
+
+    for (int i = 0; i < 3; i++) {
+        const ferry_io_entry entry = entry_of(shape[i], 2, names[i]);
+
+        FX_OK_FATAL(ferry_io_writer_declare(w, &entry));
+    }
+    for (int i = 0; i < 3; i++) {
+        size_t size = (size_t)(shape[i][0] * shape[i][1]) * sizeof(float);
+
+        values[i] = make_values(shape[i][0], shape[i][1]);
+        FX_OK_FATAL(ferry_io_writer_write_values(w, values[i], size));
+    }
+    FX_OK_FATAL(ferry_io_writer_commit(w));
+    io = open_file("file");
+    for (int i = 0; i < 3; i++) {
+        int64_t count = shape[i][0] * shape[i][1];
+        const ferry_io_entry *entry = NULL;
+
+        FX_OK_FATAL(ferry_io_entry_at(io, i, &entry));
+        FX_OK(ferry_io_read_values(io, entry, 0, count, read));
+        for (int64_t k = 0; k < count; k++)
+            CU_ASSERT_DOUBLE_EQUAL(read[k], values[i][k], 0.02);
+        free(values[i]);
+    }
+    ferry_io_close(io);
+    unlink(in_folder("file"));
+}
+
 /* ---- programs that know nothing of rows ------------------------------------------------------ */
 
 /* Reads the first array of a file into a blob of that dtype. */
@@ -222,18 +258,20 @@ static void a_copy_has_the_same_bytes(void)
 /* Arrays without rows, and those with a diff, stay F32. */
 static void other_arrays_stay_floats(void)
 {
-    static const int64_t shape[] = { 2, 2 }, none[] = { 0, 2 };
+    static const int64_t shape[] = { 2, 2 }, none[] = { 0, 2 }, empty[] = { 2, 0 };
     static const float values[] = { 1, 2, 3, 4 };
     static const struct {
         int rank;
         const int64_t *shape;
         bool diff;
-    } all[] = { { 0, NULL, false }, { 2, none, false }, { 2, shape, true } };
+    } all[] = {
+        { 0, NULL, false }, { 2, none, false }, { 2, empty, false }, { 2, shape, true }
+    };
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         ferry_io_writer *w = create("file", FERRY_IO_CAFFEMODEL);
         ferry_io_entry entry = entry_of(all[i].shape, all[i].rank, "a/0");
-        size_t size = i == 0 ? 4 : i == 1 ? 0 : 16;
+        size_t size = i == 0 ? 4 : i < 3 ? 0 : 16;
         ferry_io *io;
         float read[4];
 
@@ -430,10 +468,15 @@ static void every_allocation_may_fail(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(rows_are_rounded_and_read),  FERRY_TEST(a_copy_has_the_same_bytes),
-    FERRY_TEST(other_arrays_stay_floats),   FERRY_TEST(values_that_are_not_finite_are_refused),
-    FERRY_TEST(damaged_rows_are_one_error), FERRY_TEST(floats_beside_rows_are_an_error),
-    FERRY_TEST(odd_rows_are_values),        FERRY_TEST(a_file_that_was_cut_off_is_an_error),
+    FERRY_TEST(rows_are_rounded_and_read),
+    FERRY_TEST(arrays_may_have_rows_of_several_lengths),
+    FERRY_TEST(a_copy_has_the_same_bytes),
+    FERRY_TEST(other_arrays_stay_floats),
+    FERRY_TEST(values_that_are_not_finite_are_refused),
+    FERRY_TEST(damaged_rows_are_one_error),
+    FERRY_TEST(floats_beside_rows_are_an_error),
+    FERRY_TEST(odd_rows_are_values),
+    FERRY_TEST(a_file_that_was_cut_off_is_an_error),
     FERRY_TEST(every_allocation_may_fail),
 };
 
