@@ -81,6 +81,7 @@ EXTRA_DIST += \
 	%D%/measurements/2026-11-30-threads.md \
 	%D%/measurements/2026-11-30-training-bf16.md \
 	%D%/measurements/2026-11-30-training.md \
+	%D%/measurements/2026-12-01-first-pass-integers.md \
 	%D%/measurements/2026-11-28-integers.md \
 	%D%/measurements/2026-11-28-whole-nets.md \
 	%D%/measurements/2026-11-22-models.md \

@@ -163,12 +163,14 @@ static bool has_rows(const ferry_io_entry *entry)
     return !strcmp(entry->storage, "I8_ROWS");
 }
 
-/* Whether an entry has a form that can stay: a row of integers is an index of the blob's axis 0. */
+/*
+ * Whether an entry that fits a blob has a form that can stay. Rows of integers belong to the blob's
+ * axis 0, which is another one in the four axes of early Caffe.
+ */
 static bool can_stay(const ferry_io_entry *entry, const ferry_blob *b)
 {
     return entry->dtype == FERRY_F16 || entry->dtype == FERRY_BF16 ||
-           (has_rows(entry) && entry->rank == ferry_blob_rank(b) &&
-            entry->shape[0] == ferry_blob_dim(b, 0));
+           (has_rows(entry) && entry->rank == ferry_blob_rank(b));
 }
 
 bool ferry__narrow_fit(const ferry_net *net, const ferry_io_entry *entry, const ferry_layer *layer,

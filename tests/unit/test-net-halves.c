@@ -380,6 +380,32 @@ static void a_bad_file_changes_nothing(void)
     wn_end();
 }
 
+/* Weights that were loaded do not follow a file that is overwritten, whose pages they may have been. */
+static void an_overwritten_file_changes_nothing(void)
+{
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        static const char zeros[4096];
+        ferry_net *net, *plain;
+        FILE *f;
+
+        if (files[i].format == FERRY_IO_HDF5)
+            continue;
+        make_files(files[i].path, files[i].format, files[i].dtype);
+        plain = open_with(wide, false);
+        net = open_with(files[i].path, false);
+        f = fopen(files[i].path, "r+b");
+        CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+        for (int n = 0; n < 60; n++)
+            CU_ASSERT_EQUAL(fwrite(zeros, 1, sizeof zeros, f), sizeof zeros);
+        CU_ASSERT_EQUAL(fclose(f), 0);
+        check_same(net, plain);
+        ferry_net_close(net);
+        ferry_net_close(plain);
+        remove_files(files[i].path);
+    }
+    wn_end();
+}
+
 /* A program may hold a blob of parameters from before the net shares others. */
 static void a_held_blob_has_the_shared_values(void)
 {
@@ -546,6 +572,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(nets_share_halves),
     FERRY_TEST(halves_are_saved_and_moved),
     FERRY_TEST(a_bad_file_changes_nothing),
+    FERRY_TEST(an_overwritten_file_changes_nothing),
     FERRY_TEST(a_held_blob_has_the_shared_values),
     FERRY_TEST(a_net_without_the_option_needs_no_file),
     FERRY_TEST(two_layers_may_have_one_name),

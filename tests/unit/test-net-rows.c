@@ -302,6 +302,61 @@ static void a_file_that_is_saved_again_is_the_same(void)
     end();
 }
 
+/* Writes the arrays of `file` into another, those of inner products with four axes. */
+static void write_legacy(const char *to)
+{
+    ferry_io_writer *w = NULL;
+    ferry_io *io = NULL;
+
+    FX_OK_FATAL(ferry_io_open(file, &io));
+    FX_OK_FATAL(ferry_io_writer_create(to, FERRY_IO_CAFFEMODEL, &w));
+    for (int pass = 0; pass < 2; pass++)
+        for (int64_t i = 0; i < ferry_io_entry_count(io); i++) {
+            const ferry_io_entry *e;
+            ferry_io_entry legacy;
+            ferry_blob *b = NULL;
+
+            FX_OK_FATAL(ferry_io_entry_at(io, i, &e));
+            legacy = *e;
+            legacy.rank = 4;
+            if (e->rank == 2)
+                legacy.shape = (const int64_t[]){ 1, 1, e->shape[0], e->shape[1] };
+            if (!pass) {
+                FX_OK_FATAL(ferry_io_writer_declare(w, e->rank == 2 ? &legacy : e));
+                continue;
+            }
+            FX_OK_FATAL(ferry_blob_create(wn_device(), FERRY_F32, NULL, FERRY_UNSHAPED, &b));
+            FX_OK_FATAL(ferry_io_read(io, e, b));
+            if (e->rank == 2)
+                FX_OK_FATAL(ferry_blob_reshape4(b, 1, 1, e->shape[0], e->shape[1]));
+            FX_OK_FATAL(ferry_io_writer_write(w, e->name, b, false));
+            ferry_blob_destroy(b);
+        }
+    FX_OK_FATAL(ferry_io_writer_commit(w));
+    ferry_io_close(io);
+}
+
+/* All of its rows are one row in a file with the four axes of early Caffe. */
+static void a_legacy_shape_has_other_rows(void)
+{
+    const char *legacy = "test-net-rows-legacy.caffemodel";
+
+    make_files();
+    write_legacy(legacy);
+    for (int reread = 0; reread < 2; reread++) {
+        ferry_net *net = open_with(legacy, reread), *plain = open_net(FERRY_PHASE_TEST, reread);
+
+        FX_OK_FATAL(ferry_net_save(net, wide, FERRY_IO_CAFFEMODEL));
+        FX_OK(ferry_net_load(plain, wide, NULL));
+        check_same(net, plain);
+        CU_ASSERT_STRING_EQUAL(weights_of(net, LAYER_IP), "F32");
+        ferry_net_close(net);
+        ferry_net_close(plain);
+    }
+    unlink(legacy);
+    end();
+}
+
 static void a_bad_file_changes_nothing(void)
 {
     const char *cut = "test-net-rows-cut.caffemodel";
@@ -359,6 +414,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(parameters_are_f32_for_a_program),
     FERRY_TEST(nets_share_and_train_them),
     FERRY_TEST(a_file_that_is_saved_again_is_the_same),
+    FERRY_TEST(a_legacy_shape_has_other_rows),
     FERRY_TEST(a_bad_file_changes_nothing),
     FERRY_TEST(every_allocation_may_fail),
 };
