@@ -151,7 +151,7 @@ typedef struct ferry_net_load_report {
  * *report (may be NULL) lists layers without weights and unused entries. In TEST, a .caffemodel's
  * ranges (net_ranges.h) replace the net's by name; other names are logged as INFO. FERRY_ESHAPE,
  * with both shapes, for a blob that does not match; FERRY_EIO, FERRY_EFORMAT. After a failure
- * weights and ranges are as before. F16 and BF16 may remain (net_info.h). [CopyTrainedLayersFrom]
+ * weights and ranges are as before. F16, BF16, I8 may remain (net_info.h). [CopyTrainedLayersFrom]
  */
 FERRY_API int ferry_net_load(ferry_net *net, const char *weights,
                              const ferry_net_load_report **report);

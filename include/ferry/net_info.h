@@ -46,11 +46,12 @@ typedef struct ferry_net_layer_info {
     const char *precision;
     /**
      * The dtype in which the weights of such a layer are stored; "" for other layers. It is "F32";
-     * or "F16" or "BF16", as in the file of ferry_net_load: for weights of 64 KiB and more in F32,
-     * in a TEST net on a device in the program's memory, if its parameters were never filled, read
-     * or loaded before. Results are those of F32, and so are ferry_net_param_at and ferry_net_save.
-     * Weights that the program writes are F32 from the next pass on, and so are those whose F32
-     * form stays, for ferry_net_param_at or an operation that reads it, if no operation reads F16.
+     * or "F16", "BF16" or "I8" (ferry_net_save_integers), as in the file of ferry_net_load: for
+     * weights of 64 KiB and more in F32, in a TEST net on a device in the program's memory, if its
+     * parameters were never filled, read or loaded before. Results are those of F32, and so are
+     * ferry_net_param_at and ferry_net_save. Weights that the program writes are F32 from the next
+     * pass on, and so are those whose F32 form stays, for ferry_net_param_at or an operation that
+     * reads it, if no operation reads F16 or BF16.
      */
     const char *weights;
     const char *backward_precision; /* the same of their gradients: "bf16" if one of them has it */

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#define _DEFAULT_SOURCE
 #include "fixture.h"
 
 #include "op/origin.h"
 
 #include <ferry/status.h>
 
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Constants whose bytes are computed when they are read (op/origin.h). */
 
@@ -28,6 +31,54 @@ static int fill(void *arg, void *bytes)
         return ferry_error_set(FERRY_EIO, "the test's origin fails");
     memset(bytes, FX_OLD, c->bytes);
     return 0;
+}
+
+/* The bytes of this process's memory that are resident, in KiB; 0 if the system does not tell. */
+static long resident(void)
+{
+    FILE *f = fopen("/proc/self/statm", "r");
+    long all, pages = 0;
+
+    if (f && fscanf(f, "%ld %ld", &all, &pages) != 2)
+        pages = 0;
+    if (f)
+        fclose(f);
+    return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+#define NEIGHBOURS 24
+
+/*
+ * Each constant is filled and read once, and gives back all of its pages, and none of the others':
+ * also if the system gives it pages that are larger than what separates it from them.
+ */
+static void neighbours_keep_no_pages_of_each_other(void)
+{
+    static const size_t sizes[] = { 100000, 1000000, 2 << 20, 3000001, 5 << 20 };
+    struct counted c[NEIGHBOURS];
+    ferry_memory *m[NEIGHBOURS];
+    struct ferry__origin *read;
+    long before;
+
+    for (int i = 0; i < NEIGHBOURS; i++) {
+        c[i] = (struct counted){ .bytes = sizes[i % 5] };
+        m[i] = NULL;
+        FX_OK_FATAL(ferry_memory_create(fx_device(), c[i].bytes, &m[i]));
+        FX_OK_FATAL(ferry__origin_create(m[i], fill, count_end, &c[i]));
+    }
+    before = resident();
+    for (int i = 0; i < NEIGHBOURS; i += 2) {
+        FX_OK(ferry__origin_begin(m[i], &read));
+        CU_ASSERT(fx_is_filled(m[i], FX_OLD));
+        ferry__origin_end(read);
+    }
+    CU_ASSERT(resident() - before < 4096);
+    for (int i = 0; i < NEIGHBOURS; i++) {
+        CU_ASSERT(fx_is_filled(m[i], 0));
+        ferry_memory_release(m[i]);
+        CU_ASSERT_EQUAL(c[i].ends, 1);
+    }
+    fx_end();
 }
 
 static void bytes_exist_only_while_they_are_read(void)
@@ -100,6 +151,7 @@ static void an_origin_that_fails_is_asked_again(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(bytes_exist_only_while_they_are_read),
+    FERRY_TEST(neighbours_keep_no_pages_of_each_other),
     FERRY_TEST(an_origin_that_fails_is_asked_again),
 };
 
