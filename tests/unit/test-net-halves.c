@@ -380,7 +380,7 @@ static void a_bad_file_changes_nothing(void)
     wn_end();
 }
 
-/* Weights that were loaded do not follow a file that is overwritten, whose pages they may have been. */
+/* Weights that were loaded stay if their file, whose pages they may have been, is overwritten. */
 static void an_overwritten_file_changes_nothing(void)
 {
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {

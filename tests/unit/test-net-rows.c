@@ -33,7 +33,9 @@ static const char text[] =
     "  num_output: 256 kernel_size: 3 group: 2 weight_filler { type: 'xavier' } } }\n"
     "layer { name: 'p' type: 'Pooling' bottom: 'g' top: 'p' pooling_param { pool: AVE\n"
     "  global_pooling: true } }\n"
-    "layer { name: 'ip' type: 'InnerProduct' bottom: 'p' top: 'c' inner_product_param {\n"
+    "layer { name: 'pre' type: 'Scale' bottom: 'p' top: 'q' scale_param {\n"
+    "  filler { type: 'uniform' min: 0.5 max: 2 } } }\n"
+    "layer { name: 'ip' type: 'InnerProduct' bottom: 'q' top: 'c' inner_product_param {\n"
     "  num_output: 300 weight_filler { type: 'xavier' } bias_filler { type: 'uniform' } } }\n"
     "layer { name: 't' type: 'InnerProduct' bottom: 'c' top: 't' inner_product_param {\n"
     "  num_output: 64 transpose: true weight_filler { type: 'xavier' } } }\n"
@@ -49,10 +51,10 @@ static const char text[] =
     "  num_output: 7 weight_filler { type: 'xavier' } } }\n";
 
 #define LAYER_A  1
-#define LAYER_IP 6
+#define LAYER_IP 7
 
 /* The blobs with a range; `u` has none, so that layer "end" stays F32. */
-static const char *const ranged[] = { "x", "a", "g", "p", "c", "t", "f", "s", "s2" };
+static const char *const ranged[] = { "x", "a", "g", "p", "q", "c", "t", "f", "s", "s2" };
 /*
  * The layers with integers. "f" is set to F32, "t" is transposed, and "s" and "s2" share weights.
  */
