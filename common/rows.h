@@ -2,7 +2,8 @@
 /*
  * Rows of numbers as integers of 8 bits, from −127 to 127, with one scale for each row: the largest
  * magnitude of the row divided by 127. Files hold the magnitude, from which the scale is computed
- * in double: so rounding a row that was rounded before changes nothing.
+ * in double: so rounding a row that was rounded before changes nothing, unless its magnitude is not
+ * a normal number.
  */
 #ifndef FERRY_COMMON_ROWS_H
 #define FERRY_COMMON_ROWS_H

@@ -66,9 +66,11 @@ FERRY_API bool ferry_net_is_float_only(const ferry_net *net, const char *layer);
  * (without `transpose`) whose first bottom has a range, that are not computed in F32
  * (ferry_net_set_float_only) and that no other layer shares. Each output has a scale, and its
  * weights are rounded to the nearest of 255 numbers, as they are for products with integers: a
- * device that has these computes the same results from this file as from that of ferry_net_save.
- * Only ferry reads such weights (ferry_io_read_integers); they are F32 for every reader of a
- * parameter, and large ones stay integers in the memory of a TEST net until they are needed in F32.
+ * device that has these computes the same results from this file as from that of ferry_net_save,
+ * unless other layers are folded into the weights: a product with their scale may be rounded to the
+ * neighbour. Only ferry reads such weights (ferry_io_read_integers); they are F32 for every reader
+ * of a parameter, and large ones stay integers in the memory of a TEST net until they are needed in
+ * F32.
  *
  * FERRY_EOVERFLOW for weights that are not finite, and the errors of ferry_net_save.
  */
