@@ -326,6 +326,7 @@ static void write_legacy(const char *to)
     FX_OK_FATAL(ferry_io_writer_create(to, FERRY_IO_CAFFEMODEL, &w));
     for (int pass = 0; pass < 2; pass++)
         for (int64_t i = 0; i < ferry_io_entry_count(io); i++) {
+            int64_t four[] = { 1, 1, 0, 0 };
             const ferry_io_entry *e;
             ferry_io_entry legacy;
             ferry_blob *b = NULL;
@@ -333,8 +334,9 @@ static void write_legacy(const char *to)
             FX_OK_FATAL(ferry_io_entry_at(io, i, &e));
             legacy = *e;
             legacy.rank = 4;
-            if (e->rank == 2)
-                legacy.shape = (const int64_t[]){ 1, 1, e->shape[0], e->shape[1] };
+            legacy.shape = four;
+            for (int k = 0; k < 2 && e->rank == 2; k++)
+                four[2 + k] = e->shape[k];
             if (!pass) {
                 FX_OK_FATAL(ferry_io_writer_declare(w, e->rank == 2 ? &legacy : e));
                 continue;
