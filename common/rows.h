@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdint.h>
 
-/* The scale of a row; 1 for rows of zeros, and if the magnitude is not a positive number. */
+/* The scale of a row; 1 for rows of zeros, and if the magnitude is not positive and finite. */
 static inline double ferry__row_scale(float magnitude)
 {
     return magnitude > 0 && magnitude <= FLT_MAX ? (double)magnitude / 127 : 1;

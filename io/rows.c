@@ -6,6 +6,7 @@
 
 #include <ferry/status.h>
 
+#include <float.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,7 @@ struct walk {
     const struct ferry__rows *rows;
     int64_t start, count;
     unsigned char *block;
+    bool is_whole, has_most; /* the current row is read from its beginning; it has ±127 so far */
 };
 
 /* The bytes of a row. */
@@ -56,12 +58,43 @@ static int64_t left_in_row(const struct walk *w)
     return left < w->count ? left : w->count;
 }
 
-static void take_some(struct walk *w, int64_t n, take_fn take, void *arg, const unsigned char *head,
-                      const unsigned char *integers)
+/*
+ * The reason why a part of a row is not what rounding writes; NULL: none. A row that reads other
+ * than its own largest magnitude would have two scales: that of the file, and that of its values.
+ */
+static const char *wrong_in(struct walk *w, int64_t n, float magnitude,
+                            const unsigned char *integers)
 {
+    int64_t at = w->start % w->rows->each;
+    size_t size = (size_t)n;
+
+    w->is_whole = w->is_whole || at == 0;
+    w->has_most =
+        (at > 0 && w->has_most) || memchr(integers, 127, size) || memchr(integers, 256 - 127, size);
+    if (!(magnitude >= 0 && magnitude <= FLT_MAX))
+        return "a magnitude that is negative or not finite";
+    if (memchr(integers, 256 - 128, size))
+        return "an integer of -128";
+    if (magnitude == 0 && (integers[0] || memcmp(integers, integers + 1, size - 1) != 0))
+        return "the magnitude 0, but other integers than 0";
+    if (magnitude > 0 && w->is_whole && !w->has_most && at + n == w->rows->each)
+        return "no integer of 127 or -127";
+    return NULL;
+}
+
+static int take_some(struct walk *w, int64_t n, take_fn take, void *arg, const unsigned char *head,
+                     const unsigned char *integers)
+{
+    const char *wrong = wrong_in(w, n, magnitude_of(head), integers);
+
+    if (wrong)
+        return ferry_error_set(FERRY_EFORMAT, "%s: int8_rows at byte %llu: row %lld has %s",
+                               w->rows->file->path, (unsigned long long)w->rows->at,
+                               (long long)(w->start / w->rows->each), wrong);
     take(arg, magnitude_of(head), (const int8_t *)integers, n);
     w->start += n;
     w->count -= n;
+    return FERRY_OK;
 }
 
 /* Takes a part of a row that is longer than a block. */
@@ -76,9 +109,7 @@ static int take_part(struct walk *w, take_fn take, void *arg)
     if (!err)
         err = ferry__io_file_copy(r->file, row + sizeof(head) + (uint64_t)(w->start % r->each),
                                   (uint64_t)n, w->block);
-    if (!err)
-        take_some(w, n, take, arg, head, w->block);
-    return err;
+    return err ? err : take_some(w, n, take, arg, head, w->block);
 }
 
 /* Takes the rows of a block. */
@@ -94,7 +125,8 @@ static int take_rows(struct walk *w, take_fn take, void *arg)
     err = ferry__io_file_copy(r->file, r->at + (uint64_t)(first * row), (uint64_t)(rows * row),
                               w->block);
     for (; rows > 0 && !err; rows--, from += row)
-        take_some(w, left_in_row(w), take, arg, from, from + FERRY__ROWS_HEAD + w->start % r->each);
+        err = take_some(w, left_in_row(w), take, arg, from,
+                        from + FERRY__ROWS_HEAD + w->start % r->each);
     return err;
 }
 

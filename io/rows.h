@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Values stored as rows of common/rows.h: for each index of axis 0, the magnitude, a float in
- * little-endian order, and the integers. They are read as F32.
+ * little-endian order, and the integers. They are read as F32. A row has an integer of 127 or −127,
+ * or only zeros and the magnitude 0: reading others is FERRY_EFORMAT.
  */
 #ifndef FERRY_IO_ROWS_H
 #define FERRY_IO_ROWS_H

@@ -98,10 +98,10 @@ static const char *can_hold(const ferry_io_writer *w, const ferry_io_entry *entr
     return is_utf8(entry->name) ? NULL : "its name is not UTF-8";
 }
 
-/* safetensors supports every storage. */
+/* safetensors supports every storage of single elements. */
 static bool can_store(enum ferry__storage storage)
 {
-    return storage != FERRY__STORED_OTHERWISE;
+    return storage < FERRY__STORED_OTHERWISE;
 }
 
 static bool takes_metadata(const ferry_io_writer *w, const char *key, const char *value)

@@ -211,8 +211,9 @@ FERRY_API int ferry_io_read_diff_values(ferry_io *io, const ferry_io_entry *entr
  * (ferry_net_save_integers). Each index of axis 0 has a magnitude; an element is its integer, −127
  * to 127, times magnitude / 127, computed in double and rounded to F32. `integers` gets
  * entry->count integers in row-major order, and `magnitudes` entry->shape[0] of them; either may be
- * NULL. FERRY_EINVAL for another storage, FERRY_EIO, FERRY_ENOMEM; what was written is then
- * unspecified.
+ * NULL. FERRY_EINVAL for another storage, FERRY_EFORMAT for rows that are not rounded so: each has
+ * an integer of 127 or −127, or only zeros and the magnitude 0; FERRY_EIO, FERRY_ENOMEM. After a
+ * failure the two arrays are unspecified.
  */
 FERRY_API int ferry_io_read_integers(ferry_io *io, const ferry_io_entry *entry, int8_t *integers,
                                      float *magnitudes);

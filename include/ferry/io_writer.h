@@ -40,7 +40,8 @@ FERRY_API int ferry_io_writer_create(const char *path, ferry_io_format format,
  *
  * `storage` may name a type that is read as `dtype`, such as "U16" with U32. If the format has that
  * type, the values are stored in it, F8 and I8_ROWS rounded to nearest; a value out of its range is
- * FERRY_EOVERFLOW from the write. An array with a diff is not stored in I8_ROWS.
+ * FERRY_EOVERFLOW from the write. Scalars, empty arrays and those with a diff are not stored in
+ * I8_ROWS.
  *
  * FERRY_EINVAL if struct_size is not set. FERRY_EUNSUPPORTED for anything that the format cannot
  * represent, with the array and the reason in the message; ferry drops nothing silently.

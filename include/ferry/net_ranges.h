@@ -68,11 +68,12 @@ FERRY_API bool ferry_net_is_float_only(const ferry_net *net, const char *layer);
  * weights are rounded to the nearest of 255 numbers, as they are for products with integers: a
  * device that has these computes the same results from this file as from that of ferry_net_save,
  * unless other layers are folded into the weights: a product with their scale may be rounded to the
- * neighbour. Only ferry reads such weights (ferry_io_read_integers); they are F32 for every reader
- * of a parameter, and large ones stay integers in the memory of a TEST net until they are needed in
- * F32.
+ * neighbour. Weights are also rounded where a device computes the layer in F32, as a depthwise
+ * convolution that reads F32 (ferry_net_set_float_only prevents it). Only ferry reads such weights
+ * (ferry_io_read_integers); they are F32 for every reader of a parameter, and large ones stay
+ * integers in the memory of a TEST net until they are needed in F32.
  *
- * FERRY_EOVERFLOW for weights that are not finite, and the errors of ferry_net_save.
+ * FERRY_EOVERFLOW for such weights that are not finite, and the errors of ferry_net_save.
  */
 FERRY_API int ferry_net_save_integers(const ferry_net *net, const char *path);
 

@@ -83,7 +83,7 @@ static bool is_read_later(const struct loading *l, const ferry_layer *layer, int
  * entry is stored. Only those without contents do: a program may hold the memory of another.
  */
 static bool stays_narrow(const struct loading *l, const ferry_layer *layer, int i,
-                      const ferry_io_entry *entry)
+                         const ferry_io_entry *entry)
 {
     const ferry_net *net = l->net;
     int k;
@@ -181,8 +181,7 @@ static int own_values(struct ferry__narrow *s)
 }
 
 /* Lets a parameter keep narrow values that were read, or are read when they are needed. */
-static int commit_narrow(struct loading *l, const ferry_layer *layer, int i,
-                         struct ferry__array *a)
+static int commit_narrow(struct loading *l, const ferry_layer *layer, int i, struct ferry__array *a)
 {
     int err = 0;
 

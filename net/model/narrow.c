@@ -160,7 +160,7 @@ bool ferry__is_product(const ferry_layer *layer)
 
 static bool has_rows(const ferry_io_entry *entry)
 {
-    return !strcmp(entry->storage, "I8_ROWS");
+    return !entry->unreadable && !strcmp(entry->storage, "I8_ROWS");
 }
 
 /*

@@ -17,8 +17,9 @@
 bool ferry__is_product(const ferry_layer *layer);
 
 /*
- * Whether a parameter can stay as an entry has it: the weights of a product of a TEST net that
- * never runs backward, on a device that works in the program's memory.
+ * Whether a parameter can stay as an entry, which fits it, has it: the weights of a product of a
+ * TEST net that never runs backward, on a device that works in the program's memory, of
+ * FERRY__ORIGIN_BYTES in F32 and more, and for rows of integers with the blob's number of axes.
  */
 bool ferry__narrow_fit(const ferry_net *net, const ferry_io_entry *entry, const ferry_layer *layer,
                        int index);
@@ -34,7 +35,7 @@ void ferry__narrow_destroy(struct ferry__narrow *s);
 
 /*
  * Gives a parameter of F32 these values, which have its shape and whose memory it shares.
- * FERRY_ENOMEM; the parameter is then as before.
+ * FERRY_ENOMEM, the errors of ferry__origin_create; the parameter is then as before.
  */
 int ferry__narrow_bind(ferry_net *net, struct ferry__net_param *p, const struct ferry__narrow *s);
 

@@ -140,8 +140,8 @@ struct saving {
 };
 
 /*
- * Whether a parameter is the weights of a product that is computed with integers where the device
- * has them, and its rows are the outputs.
+ * Whether a parameter is the weights of a product that may be computed with integers, by its kind
+ * and ranges, and its rows are the outputs.
  */
 static bool has_integers(const struct saving *s, const ferry_layer *layer, int index)
 {

@@ -312,6 +312,38 @@ static void run_picture(const char *name)
     CU_ASSERT_EQUAL(ferry(command), 0);
 }
 
+/* Checks that a file which a command has written has the values of q.caffemodel, in F32. */
+static void check_floats(const char *path)
+{
+    char command[2048];
+
+    snprintf(command, sizeof command, "diff %s %s", in_folder("q.caffemodel"), in_folder(path));
+    CU_ASSERT_EQUAL(ferry(command), 0);
+    snprintf(command, sizeof command, "inspect %s", in_folder(path));
+    CU_ASSERT_EQUAL(ferry(command), 0);
+    CU_ASSERT_PTR_NULL(strstr(out, "I8_ROWS"));
+    CU_ASSERT_PTR_NULL(strstr(out, "no such"));
+}
+
+/* Other formats, and sums, have the numbers that the integers stand for. */
+static void check_copies(void)
+{
+    char command[2048];
+
+    snprintf(command, sizeof command, "convert -q %s %s", in_folder("q.caffemodel"),
+             in_folder("c.safetensors"));
+    CU_ASSERT_EQUAL(ferry(command), 0);
+    check_floats("c.safetensors");
+    snprintf(command, sizeof command, "convert -q --shard 1KiB %s %s", in_folder("q.caffemodel"),
+             in_folder("s.safetensors"));
+    CU_ASSERT_EQUAL(ferry(command), 0);
+    check_floats("s.safetensors.index.json");
+    snprintf(command, sizeof command, "merge -o %s %s %s", in_folder("m.caffemodel"),
+             in_folder("q.caffemodel"), in_folder("q.caffemodel"));
+    CU_ASSERT_EQUAL(ferry(command), 0);
+    check_floats("m.caffemodel");
+}
+
 /*
  * Integers give the results of the weights that they stand for; of all layers with 8 bits, those of
  * the original weights, which a device with integers rounds itself.
@@ -322,6 +354,7 @@ static void integers_are_the_rounded_weights(void)
 
     CU_ASSERT_EQUAL(quantize(pixels, with_pictures("--scale 0.01 --keep d --integers")), 0);
     run_picture("a.npz");
+    check_copies();
     snprintf(command, sizeof command, "inspect %s", in_folder("q.caffemodel"));
     CU_ASSERT_EQUAL(ferry(command), 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "c/0   I8_ROWS  8 3 3 3"));

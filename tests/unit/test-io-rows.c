@@ -237,10 +237,13 @@ static void a_copy_has_the_same_bytes(void)
     write_rows("file", shape, 3, values, 180, 180);
     copy_first("file", "copy", FERRY_IO_CAFFEMODEL);
     CU_ASSERT(same("file", "copy"));
-    copy_first("file", "copy", FERRY_IO_NPZ);
-    io = open_file("copy");
-    CU_ASSERT_STRING_EQUAL(first_of(io)->storage, "F32");
-    ferry_io_close(io);
+    for (int i = 0; i < 2; i++) {
+        copy_first("file", "copy", i ? FERRY_IO_NPZ : FERRY_IO_SAFETENSORS);
+        io = open_file("copy");
+        CU_ASSERT_STRING_EQUAL(first_of(io)->storage, "F32");
+        CU_ASSERT_PTR_NULL(first_of(io)->unreadable);
+        ferry_io_close(io);
+    }
     b = read_first("copy", FERRY_F32);
     for (int i = 0; i < 180; i++)
         CU_ASSERT_DOUBLE_EQUAL(((const float *)ferry_blob_host_data(b))[i], values[i], 0.04);
@@ -264,9 +267,7 @@ static void other_arrays_stay_floats(void)
         int rank;
         const int64_t *shape;
         bool diff;
-    } all[] = {
-        { 0, NULL, false }, { 2, none, false }, { 2, empty, false }, { 2, shape, true }
-    };
+    } all[] = { { 0, NULL, false }, { 2, none, false }, { 2, empty, false }, { 2, shape, true } };
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         ferry_io_writer *w = create("file", FERRY_IO_CAFFEMODEL);
@@ -337,13 +338,13 @@ static int try_blob(const struct msg *blob, float *out)
     return err;
 }
 
-static const char row[] = "\0\0\xfe\x42\x01\x02\x03"
-                          "\0\0\xfe\x42\xff\xfe\xfd"; /* magnitude 127 */
+static const char row[] = "\0\0\xfe\x42\x7f\x02\x03"
+                          "\0\0\xfe\x42\x81\xfe\xfd"; /* magnitude 127 */
 
 static void damaged_rows_are_one_error(void)
 {
     static const unsigned char one[] = { 0, 0, 0x80, 0x3f };
-    static const float want[] = { 1, 2, 3, -1, -2, -3 };
+    static const float want[] = { 127, 2, 3, -127, -2, -3 };
     struct msg good = { .size = 0 }, blob;
     float read[6];
 
@@ -393,19 +394,34 @@ static void floats_beside_rows_are_an_error(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "beside other values"));
 }
 
-/* Magnitudes and integers that ferry does not write are numbers, or not finite, but no error. */
-static void odd_rows_are_values(void)
+/* Rows that rounding does not write would have two scales: the magnitude's, and their values'. */
+static void odd_rows_are_an_error(void)
 {
-    static const char odd[] = "\0\0\xc0\x7f\x80\x02\x03"  /* NaN */
-                              "\0\0\x80\xff\xff\xfe\x80"; /* −infinity */
-    struct msg blob = { .size = 0 };
-    float read[6];
+    static const struct {
+        const char *row, *why;
+    } odd[] = {
+        { "\0\0\xc0\x7f\x7f\x02\x03", "not finite" }, /* NaN */
+        { "\0\0\x80\x7f\x7f\x02\x03", "not finite" }, /* infinity */
+        { "\0\0\xfe\xc2\x7f\x02\x03", "negative" },   /* −127 */
+        { "\0\0\xfe\x42\x80\x7f\x03", "-128" },       /* one is −128 */
+        { "\0\0\xfe\x42\x7e\x02\x82", "127" },        /* none is ±127 */
+        { "\0\0\0\0\0\0\x01", "magnitude 0" },        /* 0 and another integer */
+        { "\0\0\0\0\x01\x01\x01", "magnitude 0" },    /* 0 and other integers */
+    };
 
-    put_shape(&blob, 2);
-    put_bytes(&blob, 7000, BYTES(odd));
-    FX_OK(try_blob(&blob, read));
-    CU_ASSERT_EQUAL(read[0], -128);
-    CU_ASSERT_EQUAL(read[5], -128);
+    for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+        struct msg blob = { .size = 0 };
+        char rows[14];
+        float read[6];
+
+        memcpy(rows, row, 7);
+        memcpy(rows + 7, odd[i].row, 7);
+        put_shape(&blob, 2);
+        put_bytes(&blob, 7000, rows, sizeof(rows));
+        CU_ASSERT_EQUAL(try_blob(&blob, read), FERRY_EFORMAT);
+        CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), odd[i].why));
+        CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "row 1 has"));
+    }
 }
 
 static void a_file_that_was_cut_off_is_an_error(void)
@@ -475,7 +491,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(values_that_are_not_finite_are_refused),
     FERRY_TEST(damaged_rows_are_one_error),
     FERRY_TEST(floats_beside_rows_are_an_error),
-    FERRY_TEST(odd_rows_are_values),
+    FERRY_TEST(odd_rows_are_an_error),
     FERRY_TEST(a_file_that_was_cut_off_is_an_error),
     FERRY_TEST(every_allocation_may_fail),
 };

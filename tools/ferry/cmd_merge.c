@@ -71,7 +71,7 @@ static int declare_all(struct merge *m)
 
         entry.struct_size = sizeof(entry);
         entry.has_diff = 0;
-        if (entry.dtype != m->arrays[i].dtype)
+        if (entry.dtype != m->arrays[i].dtype || !m->arrays[i].copied)
             entry.storage = NULL;
         entry.dtype = m->arrays[i].dtype;
         m->bytes += (uint64_t)entry.count * ferry_dtype_size(entry.dtype);

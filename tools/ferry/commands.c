@@ -161,7 +161,7 @@ const struct tool_command tool_commands[] = {
       cmd_test },
     { "quantize", "NET [WEIGHTS[,...]] -o OUT.caffemodel --calibrate [NAME=]DIR|FILE [--report]",
       "Writes weights with the ranges of blobs, for computing with 8 bits",
-      "\nRuns the net in F32 on the inputs of --calibrate and writes its weights, in F32, and the\n"
+      "\nRuns the net in F32 on the inputs of --calibrate and writes its weights and the\n"
       "range of each blob. A net with ranges computes convolutions and inner products with\n"
       "integers of 8 bits.\n"
       "    -o, --output FILE    the weights with the ranges\n"
