@@ -129,8 +129,7 @@ int ferry_io_read_integers(ferry_io *io, const ferry_io_entry *entry, int8_t *in
         return err;
     if (array->data.encoding != FERRY__VALUES_ROWS)
         return ferry_error_set(FERRY_EINVAL,
-                               "%s: %.100s is stored as %.100s, not as rows of "
-                               "integers",
+                               "%s: %.100s is stored as %.100s, not as " FERRY_IO_I8_ROWS,
                                io->file.path, array->entry.name, array->entry.storage);
     rows = ferry__values_rows(&io->file, &array->data, array->entry.shape[0]);
     return ferry__rows_integers(&rows, array->entry.shape[0], integers, magnitudes);

@@ -98,7 +98,7 @@ void ferry__io_set_data(struct ferry_io *io, struct ferry__io_array *array,
 {
     array->data = *data;
     array->entry.stored_bytes = data->size;
-    array->entry.storage = data->encoding == FERRY__VALUES_ROWS ? FERRY__ROWS_NAME
+    array->entry.storage = data->encoding == FERRY__VALUES_ROWS ? FERRY_IO_I8_ROWS
                            : data->storage                      ? ferry__storage_name(data->storage)
                                                                 : ferry_dtype_name(data->dtype);
     if (data->bytes)

@@ -11,8 +11,6 @@
 
 #include <stdint.h>
 
-/* The name of the type in entries. */
-#define FERRY__ROWS_NAME "I8_ROWS"
 /* The bytes of a magnitude. */
 #define FERRY__ROWS_HEAD 4
 

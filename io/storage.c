@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "storage.h"
 
-#include "rows.h"
+#include <ferry/io.h>
 
 #include <string.h>
 
@@ -17,7 +17,7 @@ static const struct {
     [FERRY__STORED_F8_E4M3] = { "F8_E4M3", 1, FERRY_F16 },
     [FERRY__STORED_F8_E5M2] = { "F8_E5M2", 1, FERRY_F16 },
     [FERRY__STORED_OTHERWISE] = { NULL, 1, FERRY_U8 },
-    [FERRY__STORED_I8_ROWS] = { FERRY__ROWS_NAME, 1, FERRY_F32 },
+    [FERRY__STORED_I8_ROWS] = { FERRY_IO_I8_ROWS, 1, FERRY_F32 },
 };
 
 const char *ferry__storage_name(enum ferry__storage storage)

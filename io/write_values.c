@@ -12,7 +12,7 @@
 /* The type in which an array should be stored. Only arrays with rows, and no diff, have them. */
 static enum ferry__storage storage_of(const ferry_io_entry *e, const char *name)
 {
-    if (!name || strcmp(name, FERRY__ROWS_NAME) != 0)
+    if (!name || strcmp(name, FERRY_IO_I8_ROWS) != 0)
         return ferry__storage_named(name);
     return e->rank > 0 && e->count > 0 && !e->has_diff ? FERRY__STORED_I8_ROWS
                                                        : FERRY__STORED_AS_DTYPE;

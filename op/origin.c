@@ -97,9 +97,9 @@ static void *map_pages(size_t size)
 
 /*
  * Maps pages that have no storage until they are written; large ones where the system has them,
- * since the faults of small ones take longer than the contents. They are asked for in
- * this mapping only: a neighbour's page that covered a part of it would stay when the neighbour
- * gives its pages back.
+ * since the faults of small ones take longer than the contents. They are asked for where they are
+ * in this mapping as a whole: a neighbour's page that covered a part of it would stay when the
+ * neighbour gives its pages back.
  */
 static int map(struct ferry__origin *s)
 {

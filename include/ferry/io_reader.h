@@ -38,6 +38,9 @@ typedef enum ferry_io_format {
     FERRY_IO_PYTORCH = 9      /* PyTorch's archive, 1.6 and later; read only, never executed */
 } ferry_io_format;
 
+/** The storage of arrays that ferry_io_read_integers reads. */
+#define FERRY_IO_I8_ROWS "I8_ROWS"
+
 /**
  * One array of a file.
  *
@@ -207,7 +210,7 @@ FERRY_API int ferry_io_read_diff_values(ferry_io *io, const ferry_io_entry *entr
                                         int64_t count, void *out);
 
 /**
- * Reads an entry whose storage is "I8_ROWS" as it is stored: weights that were quantized
+ * Reads an entry whose storage is FERRY_IO_I8_ROWS as it is stored: weights that were quantized
  * (ferry_net_save_integers). Each index of axis 0 has a magnitude; an element is its integer, −127
  * to 127, times magnitude / 127, computed in double and rounded to F32. `integers` gets
  * entry->count integers in row-major order, and `magnitudes` entry->shape[0] of them; either may be

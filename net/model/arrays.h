@@ -15,11 +15,13 @@ struct ferry__array {
     char *layer; /* the array's name up to the last slash */
     int number;
     const ferry_io_entry *entry;
-    bool decided, stays;         /* `stays` is decided: its layers keep its narrow form */
-    struct ferry__narrow narrow; /* the values in that form, or */
-    ferry_blob *blob;            /* in F32; NULL: no layer uses the array, or they are read later */
-    bool used;                   /* a layer has got the values */
-    int next;                    /* the next array with the layer's name, or −1 */
+    bool decided, stays; /* `stays` is decided: its layers keep its narrow form */
+    /* The values, narrow or in F32. Both are empty if no layer uses the array, and `blob` also if
+     * the values are read later. */
+    struct ferry__narrow narrow;
+    ferry_blob *blob;
+    bool used; /* a layer has got the values */
+    int next;  /* the next array with the layer's name, or −1 */
     /* Of the first array with a name: */
     int last;              /* the last one */
     int layers, takers;    /* how many layers of the file, and of the net, have the name */

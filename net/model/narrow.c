@@ -160,12 +160,12 @@ bool ferry__is_product(const ferry_layer *layer)
 
 static bool has_rows(const ferry_io_entry *entry)
 {
-    return !entry->unreadable && !strcmp(entry->storage, "I8_ROWS");
+    return !entry->unreadable && !strcmp(entry->storage, FERRY_IO_I8_ROWS);
 }
 
 /*
- * Whether an entry that fits a blob has a form that can stay. Rows of integers belong to the blob's
- * axis 0, which is another one in the four axes of early Caffe.
+ * Whether an entry that fits a blob has a form that can stay. Axis 0 of an entry with the four axes
+ * of early Caffe differs from the blob's, and with it the rows of integers.
  */
 static bool can_stay(const ferry_io_entry *entry, const ferry_blob *b)
 {

@@ -167,7 +167,7 @@ static int declare(const struct saving *s, const ferry_layer *layer, int index, 
     entry.shape = ferry_blob_shape(b);
     entry.layer_type = layer->type->name;
     entry.has_diff = s->diffs;
-    entry.storage = has_integers(s, layer, index) ? "I8_ROWS" : NULL;
+    entry.storage = has_integers(s, layer, index) ? FERRY_IO_I8_ROWS : NULL;
     return ferry_io_writer_declare(s->to, &entry);
 }
 

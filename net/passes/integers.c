@@ -192,23 +192,21 @@ static int fill_rows(const struct ferry__integers *c, const struct rows *rows, c
     int64_t outputs = c->w.shape[0], count = c->w.stride[0], o;
     const float *magnitudes = ferry_blob_host_data(rows->narrow.magnitudes);
     const int8_t *from = ferry_blob_host_data(rows->narrow.values);
-    int8_t *row = to->integers ? to->integers : malloc((size_t)count + 1);
+    int8_t *row = NULL; /* room for one output, if the integers are not wanted */
 
-    if (!row)
-        return ferry_error_set(FERRY_ENOMEM, "net: no memory for its integers");
-    if (!from || !magnitudes || (c->bias && !ferry_blob_host_data(c->bias))) {
-        free(to->integers ? NULL : row);
+    if (!from || !magnitudes || (c->bias && !ferry_blob_host_data(c->bias)))
         return ferry_last_error_code();
-    }
+    if (!to->integers && !(row = malloc((size_t)count + 1)))
+        return ferry_error_set(FERRY_ENOMEM, "net: no memory for its integers");
     for (o = 0; o < outputs; o++) {
-        int8_t *at = to->integers ? row + o * count : row;
+        int8_t *at = to->integers ? to->integers + o * count : row;
         double scale =
             take_row(from + o * count, count, scales ? scales[o] : 1, magnitudes[o], at);
 
         if (to->bias)
             fill_output(c, to, o, scale, sum_of(at, count));
     }
-    free(to->integers ? NULL : row);
+    free(row);
     return 0;
 }
 

@@ -11,7 +11,7 @@
 
 /* Arrays that a caffemodel stores as rows of integers of 8 bits, and what they are read as. */
 
-#define STORAGE "I8_ROWS"
+#define STORAGE FERRY_IO_I8_ROWS
 /* Rows of this length are longer than what is read in one step. */
 #define LONG_ROW 300001
 

@@ -62,27 +62,22 @@ static int side(void)
 
 static const char *const wide = "test-net-halves-wide.caffemodel";
 
+static const char *text(void)
+{
+    static char written[sizeof pattern];
+
+    snprintf(written, sizeof written, pattern, side(), side());
+    return written;
+}
+
 static ferry_net *open_net(ferry_phase phase, bool reread)
 {
-    char text[sizeof pattern];
-    int size = snprintf(text, sizeof text, pattern, side(), side());
-    ferry_net_options o = { .struct_size = sizeof o,
-                            .text = text,
-                            .text_size = (size_t)size,
-                            .phase = phase,
-                            .reread_weights = reread };
-    ferry_net *net = NULL;
-
-    FX_OK_FATAL(ferry_net_open(wn_device(), "net.prototxt", &o, &net));
-    return net;
+    return wn_open(text(), phase, reread);
 }
 
 static ferry_net *open_with(const char *path, bool reread)
 {
-    ferry_net *net = open_net(FERRY_PHASE_TEST, reread);
-
-    FX_OK_FATAL(ferry_net_load(net, path, NULL));
-    return net;
+    return wn_open_with(text(), path, reread);
 }
 
 static bool has_hdf5(void)

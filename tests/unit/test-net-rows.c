@@ -67,23 +67,12 @@ static const char *const wide = "test-net-rows-f32.caffemodel";
 
 static ferry_net *open_net(ferry_phase phase, bool reread)
 {
-    ferry_net_options o = { .struct_size = sizeof o,
-                            .text = text,
-                            .text_size = sizeof text - 1,
-                            .phase = phase,
-                            .reread_weights = reread };
-    ferry_net *net = NULL;
-
-    FX_OK_FATAL(ferry_net_open(wn_device(), "net.prototxt", &o, &net));
-    return net;
+    return wn_open(text, phase, reread);
 }
 
 static ferry_net *open_with(const char *path, bool reread)
 {
-    ferry_net *net = open_net(FERRY_PHASE_TEST, reread);
-
-    FX_OK_FATAL(ferry_net_load(net, path, NULL));
-    return net;
+    return wn_open_with(text, path, reread);
 }
 
 /* Scales of outputs that are folded into weights: 0, −1.5, and one too small for any weight. */

@@ -19,6 +19,27 @@ void wn_end(void)
     fx_end();
 }
 
+ferry_net *wn_open(const char *text, ferry_phase phase, bool reread)
+{
+    ferry_net_options o = { .struct_size = sizeof o,
+                            .text = text,
+                            .text_size = strlen(text),
+                            .phase = phase,
+                            .reread_weights = reread };
+    ferry_net *net = NULL;
+
+    FX_OK_FATAL(ferry_net_open(wn_device(), "net.prototxt", &o, &net));
+    return net;
+}
+
+ferry_net *wn_open_with(const char *text, const char *path, bool reread)
+{
+    ferry_net *net = wn_open(text, FERRY_PHASE_TEST, reread);
+
+    FX_OK_FATAL(ferry_net_load(net, path, NULL));
+    return net;
+}
+
 void wn_set(ferry_blob *b, float first, float step)
 {
     float *to = ferry_blob_overwrite_host_data(b);

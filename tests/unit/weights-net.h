@@ -13,6 +13,10 @@ ferry_device *wn_device(void);
 /* Ends the case: fx_end. */
 void wn_end(void);
 
+/* Opens a net of a text; the second one also loads a file. They end the case on failure. */
+ferry_net *wn_open(const char *text, ferry_phase phase, bool reread);
+ferry_net *wn_open_with(const char *text, const char *path, bool reread);
+
 /* Gives a blob the values first, first + step …, which begin again after 13. */
 void wn_set(ferry_blob *b, float first, float step);
 

@@ -123,11 +123,11 @@ static uint64_t given_bytes(const ferry_io_entry *entry)
  */
 static uint64_t bytes_of(const ferry_io_entry *entry)
 {
-    bool is_rows = entry->storage && strcmp(entry->storage, "I8_ROWS") == 0; /* F32 in shards */
+    bool is_rows = entry->storage && strcmp(entry->storage, FERRY_IO_I8_ROWS) == 0;
     size_t bits = entry->storage ? strcspn(entry->storage, "0123456789") : 0;
     unsigned long width = entry->storage ? strtoul(entry->storage + bits, NULL, 10) / 8 : 0;
 
-    if (!entry->storage || is_rows)
+    if (!entry->storage || is_rows) /* safetensors has rows of integers as F32 */
         return given_bytes(entry);
     return (uint64_t)entry->count * (width ? width : 1); /* the type is BOOL */
 }

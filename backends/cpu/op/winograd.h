@@ -24,8 +24,6 @@ struct cpu_winograd;
 /* The number of taps of a kernel. */
 #define WINOGRAD_TAPS 9
 
-#define WINOGRAD_MOST_POINTS 36
-
 /* Sets the tiles of y, with sides of `side` pixels (winograd_plan.c). */
 void cpu_winograd_cut(const struct cpu_window *w, int64_t side, struct cpu_winograd *out);
 
